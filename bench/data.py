@@ -1,0 +1,76 @@
+"""How fast the embedded data is drawn and sampled. Prints a table; `--quick` for a tenth of the work.
+
+Each drawing is a process of its own with an empty cache, so that its memory can be told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+
+from unbraid.data import load
+from unbraid.data.catalogue import DRAWN
+
+DRAW = """
+import json, resource, sys, time
+from unbraid.data import load
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.perf_counter()
+load(sys.argv[1]).images_at([0])
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, before / 1e3]))
+"""
+
+
+def drawing(name: str) -> tuple[float, float, float, float]:
+    """Seconds to draw into an empty cache, seconds to open it again, peak memory in MB, memory before in MB."""
+    with tempfile.TemporaryDirectory() as cache:
+        runs = [
+            json.loads(
+                subprocess.run(
+                    [sys.executable, "-c", DRAW, name],
+                    env={**os.environ, "UNBRAID_CACHE": cache},
+                    check=True,
+                    capture_output=True,
+                ).stdout
+            )
+            for _ in range(2)
+        ]
+    return runs[0][0], runs[1][0], runs[0][1], runs[0][2]
+
+
+def sampling(name: str, batch: int, batches: int, repeats: int = 5) -> float:
+    """Random images a second in batches: the median of the repeats."""
+    data = load(name)
+    rng = torch.Generator().manual_seed(0)
+    data.sample(batch, rng)
+    speeds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        for _ in range(batches):
+            data.sample(batch, rng)
+        speeds.append(batch * batches / (time.perf_counter() - start))
+    return statistics.median(speeds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the batches")
+    batches = 50 if parser.parse_args().quick else 500
+    print(f"64x64, {torch.get_num_threads()} threads, batches of 64")
+    print(f"{'data set':18}{'draw s':>8}{'open s':>8}{'peak MB':>9}{'(import MB)':>12}{'images/s':>12}")
+    for name in DRAWN:
+        draw, again, peak, before = drawing(name)
+        print(f"{name:18}{draw:8.1f}{again:8.2f}{peak:9.0f}{before:12.0f}{sampling(name, 64, batches):12,.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Files that are either whole or absent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `path` to write to. On leaving, the file is synced and renamed to `path`.
+
+    When the body raises, the temporary file is removed and `path` stays as it was. A killed process leaves at most a
+    file that ends in `.part`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the new name itself reaches the disk
+        finally:
+            os.close(folder)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise

@@ -1,0 +1,214 @@
+"""FactorData: images with known factors of variation, and the arithmetic between rows and factors."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from unbraid.errors import InputError, nearest
+
+Rng = Generator | np.random.Generator | int | None
+Table = Tensor | np.ndarray[Any, Any] | Sequence[Sequence[int]]  # factors (n, k)
+Index = Tensor | np.ndarray[Any, Any] | Sequence[int]  # rows (n,)
+
+
+def generator(rng: Rng) -> Generator:
+    """A torch generator from a seed, a torch or a NumPy generator. None is seed 0: the same call, the same draw."""
+    if isinstance(rng, Generator):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        rng = int(rng.integers(2**63))
+    return Generator().manual_seed(0 if rng is None else int(rng))
+
+
+def check_resolution(resolution: int, smallest: int = 4, largest: int = 256) -> int:
+    """`resolution`, or an InputError when it is not a whole number in the range that can be drawn."""
+    if isinstance(resolution, bool) or not isinstance(resolution, int) or not smallest <= resolution <= largest:
+        raise InputError(f"resolution is {resolution!r}; expected a whole number from {smallest} to {largest}")
+    return resolution
+
+
+class FactorData(ABC):
+    """Images that are a (possibly stochastic) function of discrete factors of variation.
+
+    `names` and `sizes` list the factors and how many values each has; `image_shape` is (C, H, W). A data set has `len`
+    rows; unless a subclass says otherwise they are the full grid of factor values, the last factor fastest. `weights`
+    is None where rows are drawn uniformly, else one positive number a row. A data set without factors (a folder of
+    pictures) has no names, and its rows are all alike to `images`.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    image_shape: tuple[int, int, int]
+    source: str = "drawn"  # a few words on where the images come from
+    weights: Tensor | None = None
+    _cumulative: Tensor | None = None
+
+    @abstractmethod
+    def _images(self, factors: Tensor, rng: Generator) -> Tensor:
+        """uint8 (n, C, H, W) for factors (n, k) that have been checked."""
+
+    def __len__(self) -> int:
+        return math.prod(self.sizes)
+
+    def images(self, factors: Table, rng: Rng = None) -> Tensor:
+        """The images with these factors: (n, k) in, uint8 (n, C, H, W) out. `rng` feeds what the factors leave open."""
+        return self._images(self.check_factors(factors), generator(rng))
+
+    def images_at(self, index: Index, rng: Rng = None) -> Tensor:
+        """The images of these rows: (n,) in, uint8 (n, C, H, W) out."""
+        return self._images(self.factors_at(index), generator(rng))
+
+    def sample(self, n: int, rng: Rng) -> tuple[Tensor, Tensor]:
+        """n random images, uint8 (n, C, H, W), and their factors, int64 (n, k)."""
+        rng = generator(rng)
+        index = self.sample_index(n, rng)
+        return self.images_at(index, rng), self.factors_at(index)
+
+    def sample_index(self, n: int, rng: Rng) -> Tensor:
+        """n random rows, int64 (n,), by weight where rows are weighted."""
+        rng = generator(rng)
+        if self.weights is None:
+            return torch.randint(len(self), (n,), generator=rng)
+        if self._cumulative is None:
+            self._cumulative = self.weights.double().cumsum(0)
+        points = torch.rand(n, generator=rng, dtype=torch.float64) * self._cumulative[-1]
+        return torch.searchsorted(self._cumulative, points, right=True).clamp_(max=len(self) - 1)
+
+    def factors_at(self, index: Index) -> Tensor:
+        """The factors of these rows: (n,) in, int64 (n, k) out."""
+        return self.from_codes(self.check_index(index))
+
+    def index_of(self, factors: Table) -> Tensor:
+        """The first row that has these factors: (n, k) in, int64 (n,) out."""
+        return self.to_codes(self.check_factors(factors))
+
+    def to_codes(self, factors: Tensor) -> Tensor:
+        """Each factor combination as one number, its place on the full grid: (n, k) -> (n,)."""
+        codes = torch.zeros(len(factors), dtype=torch.int64)
+        for column, size in enumerate(self.sizes):
+            codes = codes * size + factors[:, column]
+        return codes
+
+    def from_codes(self, codes: Tensor) -> Tensor:
+        """The inverse of `to_codes`: (n,) -> (n, k)."""
+        factors = torch.empty(len(codes), len(self.sizes), dtype=torch.int64)
+        for column in range(len(self.sizes) - 1, -1, -1):
+            factors[:, column] = codes % self.sizes[column]
+            codes = codes // self.sizes[column]
+        return factors
+
+    def all_factors(self) -> Tensor:
+        """The factors of every row, int64 (len, k)."""
+        return self.factors_at(torch.arange(len(self)))
+
+    def column(self, name: str) -> int:
+        """The position of the factor called `name`."""
+        if name not in self.names:
+            raise InputError(f"there is no factor '{name}'{nearest(name, self.names)}")
+        return self.names.index(name)
+
+    def check_factors(self, factors: Table) -> Tensor:
+        """`factors` as int64 (n, k), or an InputError that names the factor that is out of range."""
+        table = torch.as_tensor(factors)
+        if table.ndim != 2 or table.shape[1] != len(self.sizes):
+            expected = f"(n, {len(self.sizes)})" + (f" for {', '.join(self.names)}" if self.names else "")
+            raise InputError(f"factors have shape {tuple(table.shape)}; expected {expected}")
+        if table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
+            raise InputError(f"factors are {table.dtype}; expected integers (the index of each factor's value)")
+        table = table.to("cpu", torch.int64)
+        if len(table):
+            low, high = table.amin(0).tolist(), table.amax(0).tolist()
+            for name, size, smallest, largest in zip(self.names, self.sizes, low, high, strict=True):
+                if smallest < 0 or largest >= size:
+                    culprit = smallest if smallest < 0 else largest
+                    raise InputError(f"factor '{name}' is {culprit}; expected 0 to {size - 1}")
+        return table
+
+    def check_index(self, index: Index) -> Tensor:
+        """`index` as int64 (n,), or an InputError."""
+        rows = torch.as_tensor(index)
+        if rows.shape == (0,):
+            return rows.to("cpu", torch.int64)
+        if rows.ndim != 1 or rows.is_floating_point() or rows.is_complex() or rows.dtype == torch.bool:
+            raise InputError(f"rows are {rows.dtype} of shape {tuple(rows.shape)}; expected integers of shape (n,)")
+        rows = rows.to("cpu", torch.int64)
+        smallest, largest = (int(bound) for bound in rows.aminmax())
+        if smallest < 0 or largest >= len(self):
+            culprit = smallest if smallest < 0 else largest
+            raise InputError(f"row {culprit} does not exist; expected 0 to {len(self) - 1}")
+        return rows
+
+
+class RowLookup:
+    """Finds the rows that have given factors, where rows are not the full grid or a combination stands in several."""
+
+    def __init__(self, data: FactorData, factors: Tensor) -> None:
+        self._data = data
+        self._codes, self._order = data.to_codes(factors).sort(stable=True)
+
+    def _range(self, factors: Tensor) -> tuple[Tensor, Tensor]:
+        codes = self._data.to_codes(factors)
+        start = torch.searchsorted(self._codes, codes)
+        count = torch.searchsorted(self._codes, codes, right=True) - start
+        if bool((count == 0).any()):
+            missing = factors[count == 0][0].tolist()
+            named = ", ".join(f"{name}={value}" for name, value in zip(self._data.names, missing, strict=True))
+            raise InputError(f"no image here has {named}")
+        return start, count
+
+    def first(self, factors: Tensor) -> Tensor:
+        start, _ = self._range(factors)
+        return self._order[start]
+
+    def random(self, factors: Tensor, rng: Generator) -> Tensor:
+        start, count = self._range(factors)
+        offset = (torch.rand(len(factors), generator=rng, dtype=torch.float64) * count).long()
+        return self._order[start + offset]
+
+
+class Rows(FactorData):
+    """Stored images, one factor combination a row, in any order and number: MNIST by digit, a folder of pictures.
+
+    `images(factors, rng)` draws a row at random among those with the factors, so what the factors do not say (who wrote
+    the digit) varies.
+    """
+
+    def __init__(
+        self, images: Tensor, factors: Tensor, names: Sequence[str], sizes: Sequence[int], *, source: str
+    ) -> None:
+        if len(images) != len(factors):
+            raise InputError(f"{len(images)} images but {len(factors)} rows of factors")
+        self.names, self.sizes, self.source = tuple(names), tuple(sizes), source
+        channels, height, width = images.shape[1:]
+        self.image_shape = (int(channels), int(height), int(width))
+        self._pixels = images
+        self._factors = self.check_factors(factors)
+        self._lookup: RowLookup | None = None
+
+    def __len__(self) -> int:
+        return len(self._pixels)
+
+    @property
+    def lookup(self) -> RowLookup:
+        if self._lookup is None:
+            self._lookup = RowLookup(self, self._factors)
+        return self._lookup
+
+    def factors_at(self, index: Index) -> Tensor:
+        return self._factors[self.check_index(index)]
+
+    def index_of(self, factors: Table) -> Tensor:
+        return self.lookup.first(self.check_factors(factors))
+
+    def images_at(self, index: Index, rng: Rng = None) -> Tensor:
+        return self._pixels[self.check_index(index)]
+
+    def _images(self, factors: Tensor, rng: Generator) -> Tensor:
+        return self.images_at(self.lookup.random(factors, rng))

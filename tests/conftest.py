@@ -1,0 +1,32 @@
+"""Where the tests keep drawn data, and where they look for what a developer's machine may hold beside the clone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+os.environ["UNBRAID_CACHE"] = str(ROOT / ".cache")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Callable[[str], Path]:
+    """`shared("data/x.npz")`: a file of the folder beside the clone; skips the test, saying so, where it is absent."""
+
+    def find(name: str) -> Path:
+        path = ROOT.parent / "shared" / name
+        if not path.exists():
+            pytest.skip(f"../shared/{name} is not on this machine")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder with nothing in it."""
+    monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
