@@ -11,7 +11,7 @@ BAD = [
     (["data", "show", "dsprits"], "there is no data set 'dsprits'; did you mean 'dsprites'?"),
     (["data", "show", "dsprites", "--resolution", "3"], "resolution is 3; expected a whole number from 4 to 256"),
     (["data", "show", "dsprites", "--resolution", "big"], "'big' is not a valid integer"),
-    (["data", "show", "dsprites", "--resolutoin", "32"], "No such option: --resolutoin"),
+    (["data", "show", "dsprites", "--resolutoin", "32"], "No such option '--resolutoin'. Did you mean '--resolution'"),
     (["data", "show", "dsprites", "--set", "colour=1"], "data set 'dsprites' has no setting 'colour'"),
     (["data", "show", "dsprites", "--set", "colour"], "expected NAME=VALUE"),
     (["data", "show"], "Missing argument 'NAME'"),

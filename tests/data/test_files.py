@@ -57,7 +57,7 @@ class Page:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    pages: dict[str, Page] = {}  # noqa: RUF012
+    pages: dict[str, Page] = {}
 
     def log_message(self, *args: Any) -> None:
         pass

@@ -71,6 +71,11 @@ class FactorData(ABC):
         index = self.sample_index(n, rng)
         return self.images_at(index, rng), self.factors_at(index)
 
+    def batch(self, n: int, rng: Rng) -> dict[str, Tensor]:
+        """What a training step may ask for, by name. Data with more to give (targets, a second view) adds to it."""
+        images, factors = self.sample(n, rng)
+        return {"images": images, "factors": factors}
+
     def sample_index(self, n: int, rng: Rng) -> Tensor:
         """n random rows, int64 (n,), by weight where rows are weighted."""
         rng = generator(rng)
