@@ -20,13 +20,17 @@ from unbraid.data import load
 from unbraid.data.catalogue import DRAWN
 
 DRAW = """
-import json, resource, sys, time
+import json, re, sys, time
 from unbraid.data import load
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def peak():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1e3
+
+before = peak()
 start = time.perf_counter()
 load(sys.argv[1]).images_at([0])
 seconds = time.perf_counter() - start
-print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, before / 1e3]))
+print(json.dumps([seconds, peak(), before]))
 """
 
 

@@ -15,7 +15,7 @@ from unbraid import pictures
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
 
-console = Console()
+console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
 PATH = click.Path(path_type=Path)
 
 
