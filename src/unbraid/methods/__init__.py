@@ -1,0 +1,43 @@
+"""Learners by name. A new one is a file here, a line below and a page in docs/; docs/adding.md walks through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unbraid.data import FactorData
+from unbraid.errors import InputError, nearest
+from unbraid.methods.annealed_vae import AnnealedVAE
+from unbraid.methods.autoencoder import Autoencoder
+from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
+from unbraid.methods.beta_tc_vae import BetaTCVAE
+from unbraid.methods.beta_vae import BetaVAE
+from unbraid.methods.dip_vae_i import DIPVAEI
+from unbraid.methods.dip_vae_ii import DIPVAEII
+from unbraid.methods.factor_vae import FactorVAE
+
+METHODS: dict[str, type[Method]] = {
+    "beta_vae": BetaVAE,
+    "annealed_vae": AnnealedVAE,
+    "factor_vae": FactorVAE,
+    "beta_tc_vae": BetaTCVAE,
+    "dip_vae_i": DIPVAEI,
+    "dip_vae_ii": DIPVAEII,
+    "autoencoder": Autoencoder,
+}
+
+__all__ = ["METHODS", "Batch", "Config", "Method", "Spec", "Terms", "build", "method_class", "setting"]
+
+
+def method_class(name: str) -> type[Method]:
+    """The class of a learner, or an InputError that suggests the nearest name."""
+    if name not in METHODS:
+        raise InputError(f"there is no method '{name}'{nearest(name, METHODS)}")
+    return METHODS[name]
+
+
+def build(name: str, data: FactorData | Spec, settings: Mapping[str, Any] | None = None) -> Method:
+    """A learner by name, for this data, with these settings; its weights come from torch's default generator."""
+    method = method_class(name)
+    spec = data if isinstance(data, Spec) else Spec.of(data)
+    return method(method.config_class.make(settings or {}), spec)

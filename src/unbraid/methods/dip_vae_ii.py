@@ -1,0 +1,39 @@
+"""DIP-VAE-II (Kumar et al. 2018; assumptions, section 2.3): the covariance of the codes is drawn to the identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unbraid.methods._gaussian import Posterior, covariance
+from unbraid.methods._moments import diagonal, off_diagonal
+from unbraid.methods.base import Terms, setting
+from unbraid.methods.vae import VAE, AutoencoderConfig
+
+
+@dataclass(frozen=True)
+class Config(AutoencoderConfig):
+    lambda_od: float = setting(5.0, "weight of the covariances", low=0, live=True)
+    lambda_d_ratio: float = setting(1.0, "weight of the variances: lambda_d / lambda_od", low=0, live=True)
+
+
+def code_covariance(q: Posterior) -> Tensor:
+    """Cov_q[z] = Cov[μ(x)] + E[diag σ²(x)]: each latent's own variance, averaged over the batch, on the diagonal."""
+    return covariance(q.mean) + torch.diag(q.logvar.exp().mean(0))
+
+
+class DIPVAEII(VAE):
+    """loss = reconstruction + kl + λ_od·off_diagonal + λ_d·diagonal, both of Cov_q[z]; λ_d = λ_od."""
+
+    config_class = Config
+    sweep = {"lambda_od": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)}
+
+    def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
+        kl = q.kl()
+        matrix = code_covariance(q)
+        od, d = off_diagonal(matrix), diagonal(matrix)
+        lambda_od, lambda_d = self.hp["lambda_od"], self.hp["lambda_d_ratio"] * self.hp["lambda_od"]
+        loss = reconstruction + kl + lambda_od * od + lambda_d * d
+        return {"loss": loss, "reconstruction": reconstruction, "kl": kl, "off_diagonal": od, "diagonal": d}

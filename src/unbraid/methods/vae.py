@@ -1,0 +1,87 @@
+"""What all VAEs share: a Gaussian encoder, a decoder, and a loss that each variant spells out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.methods._gaussian import Posterior
+from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
+
+
+@dataclass(frozen=True)
+class AutoencoderConfig(Config):
+    """What every encoder-decoder pair may set."""
+
+    latents: int = setting(10, "dimensions of the code", low=1)
+    network: str = setting("assumptions", "encoder and decoder", choices=nets.NETWORKS)
+    likelihood: str = setting(
+        "bernoulli", "p(x|z): Bernoulli pixels, or Gaussian ones of unit variance", choices=("bernoulli", "gaussian")
+    )
+
+
+def negative_log_likelihood(outputs: Tensor, images: Tensor, likelihood: str) -> Tensor:
+    """-log p(x|z) summed over pixels, averaged over the batch; without its constant where p is Gaussian."""
+    if likelihood == "bernoulli":
+        total = F.binary_cross_entropy_with_logits(outputs, images, reduction="sum")
+    else:
+        total = 0.5 * (outputs - images).square().sum()
+    return total / len(images)
+
+
+def expected_images(outputs: Tensor, likelihood: str) -> Tensor:
+    """The mean of p(x|z), in [0, 1]."""
+    return outputs.sigmoid() if likelihood == "bernoulli" else outputs.clamp(0, 1)
+
+
+class VAE(Method):
+    """-ELBO and a regularizer. A variant gives `loss`: its terms by name, the objective under `loss`."""
+
+    config_class = AutoencoderConfig
+    config: AutoencoderConfig
+
+    def __init__(self, config: AutoencoderConfig, spec: Spec) -> None:
+        super().__init__(config, spec)
+        self.encoder = nets.encoder(config.network, spec.image_shape, 2 * config.latents)
+        self.decoder = nets.decoder(config.network, config.latents, spec.image_shape)
+        self.add_adam("vae", [*self.encoder.parameters(), *self.decoder.parameters()])
+
+    @abstractmethod
+    def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
+        """The variant's terms. `reconstruction` is -log p(x|z), summed over pixels, averaged over the batch."""
+
+    def update(self, batch: Batch) -> Terms:
+        q, reconstruction = self.autoencode(batch["images"])
+        terms = self.loss(q, reconstruction)
+        self.descend("vae", terms["loss"])
+        return {name: term.detach() for name, term in terms.items()}
+
+    def autoencode(self, images: Tensor) -> tuple[Posterior, Tensor]:
+        """A sample of the posterior and how well it reconstructs."""
+        x = self.pixels(images)
+        q = Posterior.draw(*self._posterior(x))
+        with self.autocast():
+            outputs = self.decoder(q.sample)
+        return q, negative_log_likelihood(outputs.float(), x, self.config.likelihood)
+
+    def _posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        with self.autocast():
+            outputs = self.encoder(x)
+        mean, logvar = outputs.float().chunk(2, 1)
+        return mean, logvar
+
+    def posterior(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log-variance of q(z|x): uint8 (n, C, H, W) -> two (n, d)."""
+        return self._posterior(self.pixels(images))
+
+    def encode(self, images: Tensor) -> Tensor:
+        return self.posterior(images)[0]
+
+    def decode(self, codes: Tensor) -> Tensor:
+        with self.autocast():
+            outputs = self.decoder(codes.to(self.device))
+        return expected_images(outputs.float(), self.config.likelihood)

@@ -1,0 +1,176 @@
+"""Encoders, decoders and discriminators, each with the table it comes from.
+
+`encoder(name, image_shape, outputs)` and `decoder(name, codes, image_shape)` build a pair by name. Encoders take float
+images (n, C, H, W), decoders give logits (or means) of the same shape. Weights start as PyTorch's layers start them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid.errors import InputError, nearest
+
+ImageShape = tuple[int, int, int]
+
+
+class LastUpConv(nn.ConvTranspose2d):
+    """A 4x4 transposed convolution of stride 2, computed as four 2x2 convolutions whose results interleave.
+
+    The same map and parameters as `nn.ConvTranspose2d(…, 4, 2, 1)`, and several times faster on a CPU where there are
+    few output channels: an output pixel sees 2x2 of the inputs, through one of the four quarters of the kernel.
+    """
+
+    def __init__(self, channels: int, outputs: int) -> None:
+        super().__init__(channels, outputs, 4, 2, 1)
+
+    def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        channels, outputs, (height, width) = self.in_channels, self.out_channels, x.shape[2:]
+        # Even output rows see input rows i-1 and i through kernel rows 3 and 1, odd ones i and i+1 through 2 and 0:
+        # read backwards, the kernel's rows are (tap, parity).
+        taps = self.weight.flip(2, 3).view(channels, outputs, 2, 2, 2, 2)  # (…, tap, odd row, tap, odd column)
+        kernel = taps.permute(1, 3, 5, 0, 2, 4).reshape(4 * outputs, channels, 2, 2)
+        maps = F.conv2d(x, kernel, padding=1).view(-1, outputs, 2, 2, height + 1, width + 1)
+        windows = [maps[:, :, a, b, a : a + height, b : b + width] for a in (0, 1) for b in (0, 1)]
+        bias = 0 if self.bias is None else self.bias[:, None, None]
+        return F.pixel_shuffle(torch.stack(windows, 2).flatten(1, 2), 2) + bias
+
+
+@dataclass(frozen=True)
+class Network:
+    """An encoder and a decoder that belong together."""
+
+    encoder: Callable[[ImageShape, int], nn.Module]
+    decoder: Callable[[int, ImageShape], nn.Module]
+    multiple: int
+    """The side of an image must be a multiple of this."""
+    largest: int = 256
+
+
+def _stride_two(channels: list[int]) -> list[nn.Module]:
+    """4x4 convolutions of stride 2 with ReLU, each of which halves the side."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(channels):
+        layers += [nn.Conv2d(inputs, outputs, 4, 2, 1), nn.ReLU(inplace=True)]
+    return layers
+
+
+def _conv_encoder(channels: tuple[int, ...], hidden: int) -> Callable[[ImageShape, int], nn.Module]:
+    def build(image_shape: ImageShape, outputs: int) -> nn.Module:
+        side = image_shape[1] // 2 ** len(channels)
+        return nn.Sequential(
+            *_stride_two([image_shape[0], *channels]),
+            nn.Flatten(),
+            nn.Linear(channels[-1] * side * side, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, outputs),
+        )
+
+    return build
+
+
+def _conv_decoder(channels: tuple[int, ...], hidden: int) -> Callable[[int, ImageShape], nn.Module]:
+    def build(codes: int, image_shape: ImageShape) -> nn.Module:
+        first, side = channels[0], image_shape[1] // 2 ** len(channels)
+        layers: list[nn.Module] = [
+            nn.Linear(codes, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, first * side * side),
+            nn.ReLU(),
+            nn.Unflatten(1, (first, side, side)),
+        ]
+        for inputs, outputs in pairwise(channels):
+            layers += [nn.ConvTranspose2d(inputs, outputs, 4, 2, 1), nn.ReLU(inplace=True)]
+        return nn.Sequential(*layers, LastUpConv(channels[-1], image_shape[0]))
+
+    return build
+
+
+def _multitask_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
+    return nn.Sequential(
+        *_stride_two([image_shape[0], 32, 32, 64, 128, 256, 256]), nn.Flatten(), nn.Linear(256, outputs)
+    )
+
+
+def _multitask_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
+    """Sides 1, 2, 6, 14, 30, 62, 64: the paddings are those of the code the paper builds on."""
+    return nn.Sequential(
+        nn.Unflatten(1, (codes, 1, 1)),
+        nn.Conv2d(codes, 256, 1, 2),
+        nn.ReLU(),
+        nn.ConvTranspose2d(256, 256, 4, 2, 1),
+        nn.ReLU(),
+        nn.ConvTranspose2d(256, 128, 4, 2),
+        nn.ReLU(),
+        nn.ConvTranspose2d(128, 128, 4, 2),
+        nn.ReLU(),
+        nn.ConvTranspose2d(128, 64, 4, 2),
+        nn.ReLU(),
+        nn.ConvTranspose2d(64, 64, 4, 2),
+        nn.ReLU(),
+        nn.ConvTranspose2d(64, image_shape[0], 3, 1),
+    )
+
+
+def _mlp_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(math.prod(image_shape), 1200), nn.ReLU(), nn.Linear(1200, 1200), nn.ReLU(),
+        nn.Linear(1200, outputs),
+    )  # fmt: skip
+
+
+def _mlp_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
+    return nn.Sequential(
+        nn.Linear(codes, 1200), nn.Tanh(), nn.Linear(1200, 1200), nn.Tanh(), nn.Linear(1200, 1200), nn.Tanh(),
+        nn.Linear(1200, math.prod(image_shape)), nn.Unflatten(1, image_shape),
+    )  # fmt: skip
+
+
+NETWORKS: dict[str, Network] = {
+    # assumptions, table 2
+    "assumptions": Network(
+        _conv_encoder((32, 32, 64, 64), 256), _conv_decoder((64, 64, 32, 32), 256), multiple=16
+    ),
+    # multitask, table 2
+    "multitask": Network(_multitask_encoder, _multitask_decoder, multiple=64, largest=64),
+    # the fully connected pair of the first β-VAE paper (Higgins et al. 2017, table 1, dSprites)
+    "mlp": Network(_mlp_encoder, _mlp_decoder, multiple=1),
+    # ours, for 32x32 images and experiments on a desk
+    "small": Network(_conv_encoder((16, 32, 32), 128), _conv_decoder((32, 32, 16), 128), multiple=8),
+}
+
+
+def _network(name: str, image_shape: ImageShape) -> Network:
+    if name not in NETWORKS:
+        raise InputError(f"there is no network '{name}'{nearest(name, NETWORKS)}")
+    network, (_, height, width) = NETWORKS[name], image_shape
+    if height != width or height % network.multiple or height > network.largest:
+        sides = "exactly 64" if network.largest == network.multiple else f"a multiple of {network.multiple}"
+        raise InputError(
+            f"network '{name}' cannot take images of {width} x {height}; they must be square with a side of {sides}"
+        )
+    return network
+
+
+def encoder(name: str, image_shape: ImageShape, outputs: int) -> nn.Module:
+    """Images (n, *image_shape) -> (n, outputs)."""
+    return _network(name, image_shape).encoder(image_shape, outputs)
+
+
+def decoder(name: str, codes: int, image_shape: ImageShape) -> nn.Module:
+    """Codes (n, codes) -> (n, *image_shape)."""
+    return _network(name, image_shape).decoder(codes, image_shape)
+
+
+def discriminator(codes: int, layers: int = 6, width: int = 1000) -> nn.Module:
+    """FactorVAE's discriminator: codes -> two logits. Assumptions' released code has six layers, its table 4 one."""
+    modules: list[nn.Module] = []
+    for layer in range(layers):
+        modules += [nn.Linear(width if layer else codes, width), nn.LeakyReLU(0.2)]
+    return nn.Sequential(*modules, nn.Linear(width, 2))
