@@ -1,0 +1,8 @@
+"""Unbraid: a laboratory for disentangled representation learning."""
+
+from unbraid import data
+from unbraid.record import Run, load, load_runs
+from unbraid.represent import Representation, represent
+from unbraid.run import train
+
+__all__ = ["Representation", "Run", "data", "load", "load_runs", "represent", "train"]

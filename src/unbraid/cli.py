@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import warnings
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,10 @@ from rich.table import Table
 from unbraid import pictures
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
+from unbraid.methods import METHODS
+from unbraid.record import Run, load_runs
+from unbraid.run import train as run_training
+from unbraid.show import show as show_run
 
 console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
 PATH = click.Path(path_type=Path)
@@ -95,6 +102,131 @@ def data_get(name: str, source: Path | None) -> None:
     for file in declared.files:
         path = files.get(file) if source is None else files.take(file, source)
         click.echo(f"{path}")
+
+
+class _Train(_Group):
+    """A command for each method, with a flag for each of its settings."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(METHODS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in METHODS:
+            return None
+        fields = dataclasses.fields(METHODS[name].config_class)
+        return click.Command(
+            name,
+            callback=partial(_train, name, {field.name for field in fields}),
+            params=[*_TRAINING, *(_flag(field) for field in fields)],
+            help=METHODS[name].__doc__,
+        )
+
+
+def _flag(field: dataclasses.Field[Any]) -> click.Option:
+    """A setting as a flag; its range is checked by the config itself."""
+    choices = field.metadata["choices"]
+    return click.Option(
+        [f"--{field.name.replace('_', '-')}"],
+        type=type(field.default),
+        default=None,
+        help=f"{field.metadata['help']}{': ' + ', '.join(choices) if choices else ''}  [default: {field.default}]",
+    )
+
+
+_TRAINING = [
+    click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
+    click.Option(["--resolution"], type=int, default=64, show_default=True, help="Side of the images in pixels."),
+    click.Option(["--set"], multiple=True, metavar="NAME=VALUE", help="A setting of the data, such as path=FOLDER."),
+    click.Option(["--steps"], type=int, required=True, help="Steps to train."),
+    click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of weights, batches and noise."),
+    click.Option(["--out"], type=PATH, help="The run's folder.  [default: runs/METHOD-DATA-ID]"),
+    click.Option(["--precision"], default="auto", show_default=True, help="fp32, bf16, or bf16 where hardware has it."),
+    click.Option(["--device"], default="auto", show_default=True, help="cpu, cuda, cuda:1, mps, or the best there is."),
+    click.Option(["--every"], type=int, default=100, show_default=True, help="Steps between two lines of the log."),
+    click.Option(
+        ["--checkpoint-seconds"], type=float, default=30.0, show_default=True, help="Time between two checkpoints."
+    ),
+]
+
+
+@app.group(cls=_Train)
+def train() -> None:
+    """Train a method; run again with the same settings, it goes on where it was stopped."""
+
+
+def _train(method: str, names: set[str], data: str, resolution: int, set: tuple[str, ...], **options: Any) -> None:
+    opened = catalogue.load(data, resolution, **dict(_setting(text) for text in set))
+    settings = {name: options.pop(name) for name in names}
+    given = {name: value for name, value in settings.items() if value is not None}
+    run = run_training(method, opened, say=lambda line: click.echo(f"unbraid: {line}", err=True), **options, **given)
+    state = run.state
+    click.echo(f"{run.folder}  {state['state']}  {_terms(state.get('terms', {}))}")
+    if state["state"] != "done":
+        raise click.exceptions.Exit(1)
+
+
+def _terms(terms: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {value:.4g}" for name, value in terms.items())
+
+
+@app.command()
+@click.argument("folder", type=PATH)
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Only runs with this value, as state=done.")
+@click.option("--sort", metavar="COLUMN", help="Sort by this column; -COLUMN for the largest first.")
+@click.option("--json", "form", flag_value="json", help="Print all columns as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Print all columns as CSV.")
+def runs(folder: Path, where: tuple[str, ...], sort: str | None, form: str | None) -> None:
+    """List the runs below a folder."""
+    table = load_runs(folder)
+    if table.empty:
+        raise InputError(f"{folder} holds no runs")
+    for text in where:
+        column, value = _setting(text)
+        table = table[table[_column(table, column)].astype(str) == value]
+    if sort:
+        table = table.sort_values(_column(table, sort.removeprefix("-")), ascending=not sort.startswith("-"))
+    if form == "json":
+        click.echo(table.to_json(orient="records", indent=1))
+    elif form == "csv":
+        click.echo(table.to_csv(index=False), nl=False)
+    else:
+        _print_runs(table)
+
+
+def _column(table: Any, name: str) -> str:
+    """A column by its name, or by its last part where that is enough: beta for settings.beta."""
+    if name in table.columns:
+        return name
+    ends = [str(column) for column in table.columns if str(column).split(".", 1)[-1] == name]
+    if len(ends) != 1:
+        raise InputError(f"there is no column '{name}'{nearest(name, map(str, table.columns))}")
+    return ends[0]
+
+
+def _print_runs(table: Any) -> None:
+    """The columns that differ between runs, and those everybody looks for."""
+    always = ["run", "state", "method", "data", "steps", "seed"]
+    varied = [c for c in table.columns if c.startswith("settings.") and table[c].astype(str).nunique() > 1]
+    measured = [c for c in table.columns if c.startswith(("terms.loss", "terms.recon", "terms.kl", "scores."))]
+    columns = [c for c in [*always, *varied, *measured, "seconds"] if c in table.columns]
+    shown = Table(*[c.split(".", 1)[-1] for c in columns], box=None, pad_edge=False)
+    for _, row in table.iterrows():
+        shown.add_row(*["" if row[c] != row[c] or row[c] is None else _cell(row[c]) for c in columns])
+    console.print(shown)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@app.command()
+@click.argument("run", type=PATH)
+@click.option("--out", type=PATH, help="Where to write the pictures.  [default: the run's folder]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed that chooses the images.")
+def show(run: Path, out: Path | None, seed: int) -> None:
+    """Write pictures of a run: reconstructions, and what each latent does, still and moving."""
+    for path in show_run(Run(run), out=out, rng=seed):
+        click.echo(path)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +61,18 @@ def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
         pen.text((margin, top + step // 2 + 2), strip.note, FAINT, small)
         for column, image in enumerate(strip.images):
             canvas.paste(tile(image, zoom), (margin + label_width + column * step, top))
+    return canvas
+
+
+def tiles(rows: Sequence[Tensor]) -> Image.Image:
+    """Images (n, C, H, W) row by row, without words."""
+    side = rows[0].shape[-1]
+    zoom = max(1, -(-_TILE // side))
+    step = side * zoom + _GAP
+    canvas = Image.new("RGB", (max(len(row) for row in rows) * step - _GAP, len(rows) * step - _GAP), PAPER)
+    for row, images in enumerate(rows):
+        for column, image in enumerate(images):
+            canvas.paste(tile(image, zoom), (column * step, row * step))
     return canvas
 
 
@@ -125,9 +137,24 @@ def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
 
 def save(picture: Image.Image, path: Path) -> Path:
     """Write a PNG, whole or not at all."""
+    return _write(path, lambda part: picture.save(part, format="PNG"))
+
+
+def save_animation(frames: Sequence[Image.Image], path: Path, seconds: float = 0.08) -> Path:
+    """Write frames as a GIF that repeats."""
+    first, *rest = [frame.quantize(64) for frame in frames]
+    return _write(
+        path,
+        lambda part: first.save(
+            part, format="GIF", save_all=True, append_images=rest, duration=round(1000 * seconds), loop=0
+        ),
+    )
+
+
+def _write(path: Path, write: Callable[[Path], None]) -> Path:
     try:
         with replacing(path) as part:
-            picture.save(part, format="PNG")
+            write(part)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     return path

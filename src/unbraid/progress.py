@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from rich.progress import (
 )
 
 DELAY = 2.0  # seconds of silence: shorter work shows nothing
+PLAIN = 30.0  # seconds between two lines where there is no terminal
 
 
 class Advance(Protocol):
@@ -29,7 +31,8 @@ class Advance(Protocol):
 def progress(label: str, total: float | None, *, unit: str = "", delay: float = DELAY) -> Iterator[Advance]:
     """Yield `advance(amount, note="")`. A bar with the time left appears on stderr once `delay` seconds have passed.
 
-    `unit="bytes"` shows a transfer speed. Where stderr is no terminal, nothing is drawn.
+    `unit="bytes"` shows a transfer speed. Where stderr is no terminal (a job's log), a plain line is printed every
+    half minute instead.
     """
     console = Console(stderr=True)
     amount: list[ProgressColumn] = [TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn()]
@@ -45,14 +48,20 @@ def progress(label: str, total: float | None, *, unit: str = "", delay: float = 
     )
     task = bar.add_task(label, total=total, note="")
     start = time.monotonic()
-    shown = False
+    shown, done, spoken = False, 0.0, start
 
     def advance(amount: float = 1, /, *, note: str = "") -> None:
-        nonlocal shown
+        nonlocal shown, done, spoken
+        done += amount
         bar.update(task, advance=amount, note=note)
-        if not shown and console.is_terminal and time.monotonic() - start > delay:
+        clock = time.monotonic()
+        if console.is_terminal and not shown and clock - start >= delay:
             shown = True
             bar.start()
+        elif not console.is_terminal and clock - spoken >= PLAIN:
+            spoken = clock
+            share = f"{done / total:.0%}" if total else f"{done:,.0f}"
+            print(f"{label}: {share} after {clock - start:.0f} s {note}", file=sys.stderr, flush=True)
 
     try:
         yield advance

@@ -129,4 +129,6 @@ def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
         if setting not in known:
             hint = nearest(setting, known) if known else "; it takes none but resolution"
             raise InputError(f"data set '{name}' has no setting '{setting}'{hint}")
-    return entry.open(resolution=resolution, **settings)
+    data = entry.open(resolution=resolution, **settings)
+    data.opened = {"name": name, "resolution": resolution, "settings": dict(settings)}
+    return data

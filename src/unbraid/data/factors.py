@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,16 @@ def check_resolution(resolution: int, smallest: int = 4, largest: int = 256) -> 
     return resolution
 
 
+def digest(*values: Tensor | None) -> str:
+    """A short digest of the bytes of tensors."""
+    state = hashlib.sha256()
+    for value in values:
+        if value is not None:
+            state.update(f"{value.dtype}{tuple(value.shape)}".encode())
+            state.update(value.contiguous().numpy().data)
+    return state.hexdigest()[:16]
+
+
 class FactorData(ABC):
     """Images that are a (possibly stochastic) function of discrete factors of variation.
 
@@ -47,6 +58,8 @@ class FactorData(ABC):
     sizes: tuple[int, ...]
     image_shape: tuple[int, int, int]
     source: str = "drawn"  # a few words on where the images come from
+    content: str = ""  # a digest of the images, where they come from the user's own files
+    opened: Mapping[str, Any] | None = None  # the arguments of `load` that open it again
     weights: Tensor | None = None
     _cumulative: Tensor | None = None
 
@@ -112,6 +125,15 @@ class FactorData(ABC):
     def all_factors(self) -> Tensor:
         """The factors of every row, int64 (len, k)."""
         return self.factors_at(torch.arange(len(self)))
+
+    def describe(self) -> dict[str, Any]:
+        """What tells this data from other data, for the identity of a run: no paths, nothing about the machine."""
+        return {
+            "data": self.opened["name"] if self.opened else type(self).__name__,
+            "image_shape": list(self.image_shape),
+            "sizes": list(self.sizes),
+            "content": self.content,
+        }
 
     def column(self, name: str) -> int:
         """The position of the factor called `name`."""
@@ -199,6 +221,9 @@ class Rows(FactorData):
 
     def __len__(self) -> int:
         return len(self._pixels)
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "content": digest(self._pixels, self._factors)}
 
     @property
     def lookup(self) -> RowLookup:

@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 from torch import Generator, Tensor
 
 from unbraid.data.drawn import Array
-from unbraid.data.factors import FactorData, Index, Rng, check_resolution
+from unbraid.data.factors import FactorData, Index, Rng, check_resolution, digest
 from unbraid.data.stored import square
 from unbraid.errors import InputError
 from unbraid.progress import progress
@@ -35,6 +35,7 @@ class Pictures(FactorData):
         self.files, self.skipped, self.source = tuple(files), tuple(skipped), source
         self.image_shape = (pixels.shape[1], pixels.shape[2], pixels.shape[3])
         self._pixels = pixels
+        self.content = digest(pixels)
 
     def __len__(self) -> int:
         return len(self._pixels)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from unbraid.data.factors import FactorData, Index, Rng, RowLookup, Table, generator
+from unbraid.data.factors import FactorData, Index, Rng, RowLookup, Table, digest, generator
 from unbraid.errors import InputError
 
 
@@ -37,6 +37,9 @@ class Selection(FactorData):
         if self._lookup is None:
             self._lookup = RowLookup(self, self.all_factors())
         return self._lookup
+
+    def describe(self) -> dict[str, Any]:
+        return {**self.data.describe(), "selection": digest(self.rows, self.weights)}
 
     def factors_at(self, index: Index) -> Tensor:
         return self.data.factors_at(self.rows[self.check_index(index)])

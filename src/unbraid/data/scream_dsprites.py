@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 
 from unbraid.data.drawn import Array
 from unbraid.data.dsprites import DSprites
-from unbraid.data.factors import FactorData
+from unbraid.data.factors import FactorData, digest
 from unbraid.data.files import SCREAM, stored
 from unbraid.errors import InputError
 
@@ -48,6 +48,7 @@ class ScreamDSprites(FactorData):
         if min(size) < resolution:
             raise InputError(f"the painting is {size[0]} x {size[1]} here; it must hold a {resolution}-pixel patch")
         canvas = torch.from_numpy(np.array(picture.resize(size, Image.Resampling.LANCZOS))).permute(2, 0, 1)
+        self.content = digest(canvas)
         self._patches = canvas.unfold(1, resolution, 1).unfold(2, resolution, 1)  # (3, top, left, H, W), a view
 
     def _images(self, factors: Tensor, rng: Generator) -> Tensor:

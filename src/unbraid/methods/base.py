@@ -175,8 +175,20 @@ class Method(nn.Module, ABC):
     def prepare(self, device: str | torch.device, precision: str) -> Method:
         """Move to a device and choose the precision, `fp32` or `bf16`."""
         self.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._lay_out_state()
         self.precision = precision
         return self
+
+    def _lay_out_state(self) -> None:
+        """Put the optimisers' state where the parameters are, strides and all: fused Adam walks both in memory order.
+
+        Without this, moments that come from a file (contiguous) would meet the wrong weights of a channels-last layer.
+        """
+        for optimiser in self.optimisers.values():
+            for parameter, state in optimiser.state.items():
+                for key, value in state.items():
+                    same = value.shape == parameter.shape
+                    state[key] = torch.empty_like(parameter).copy_(value) if same else value.to(parameter.device)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
@@ -202,6 +214,7 @@ class Method(nn.Module, ABC):
                 if owner == name:
                     states.setdefault(int(index), {})[item] = value.clone()
             optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
+        self._lay_out_state()
 
 
 def average(terms: Sequence[Terms]) -> dict[str, float]:

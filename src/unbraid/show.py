@@ -1,0 +1,113 @@
+"""What a trained run looks like: originals beside reconstructions, and what each latent does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from unbraid.data import FactorData
+from unbraid.data.factors import Rng, generator
+from unbraid.methods._gaussian import kl_per_latent
+from unbraid.methods.base import Method
+from unbraid.pictures import Strip, save, save_animation, sheet, tiles
+from unbraid.record import Run
+from unbraid.represent import Representation
+
+ACTIVE = 0.01  # nats of KL above which a latent is active
+
+
+@dataclass(frozen=True)
+class Latents:
+    """The latents of a representation, most used first."""
+
+    order: list[int]
+    kl: list[float] | None
+    """Mean KL in nats by latent, None where the encoder is not Gaussian."""
+    low: Tensor
+    high: Tensor
+    """How far a traversal goes, by latent."""
+
+    def note(self, latent: int) -> str:
+        if self.kl is None:
+            return ""
+        return f"KL {self.kl[latent]:.2f}{', active' if self.active(latent) else ''}"
+
+    def active(self, latent: int) -> bool:
+        return self.kl is None or self.kl[latent] > ACTIVE
+
+
+def latents(representation: Representation) -> Latents:
+    """Gaussian latents by mean KL, traversed over ±2 of the prior; others by variance, over ±2 of their own spread."""
+    codes = representation.codes
+    if representation.logvar is None:
+        mean, spread = codes.mean(0), codes.std(0)
+        return Latents(spread.argsort(descending=True).tolist(), None, mean - 2 * spread, mean + 2 * spread)
+    kl = kl_per_latent(codes, representation.logvar).mean(0)
+    bound = torch.full_like(kl, 2.0)
+    return Latents(kl.argsort(descending=True).tolist(), kl.tolist(), -bound, bound)
+
+
+def to_bytes(images: Tensor) -> Tensor:
+    """Floats in [0, 1] -> uint8."""
+    return (images.clamp(0, 1) * 255).round().to(torch.uint8).cpu()
+
+
+@torch.inference_mode()
+def traverse(method: Method, code: Tensor, latent: int, values: Tensor) -> Tensor:
+    """Decoded images of a code (d,) with one latent set to each of the values: uint8 (n, C, H, W)."""
+    codes = code.repeat(len(values), 1)
+    codes[:, latent] = values
+    return to_bytes(method.decode(codes))
+
+
+def reconstructions(method: Method, images: Tensor) -> list[Strip]:
+    """Two strips: originals, and below them what the codes decode to."""
+    with torch.inference_mode():
+        decoded = to_bytes(method.decode(method.encode(images)))
+    return [Strip("original", images), Strip("reconstruction", decoded)]
+
+
+def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng: Rng = 0) -> list[Path]:
+    """Write reconstructions.png, traversals.png and traversals.gif of a run into `out` (its folder by default)."""
+    rng = generator(rng)
+    data, out = data or run.data(), out or run.folder
+    method, config = run.method(), run.config
+    shown = latents(run.representation())
+    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
+    images, _ = data.sample(24, rng)
+    strips = [strip for start in (0, 12) for strip in reconstructions(method, images[start : start + 12])]
+    paths = [save(sheet(title, "originals above their reconstructions", strips), out / "reconstructions.png")]
+    codes = method.encode(images[:4]).detach().cpu()
+    paths.append(save(_traversal_sheet(method, codes[0], shown, title), out / "traversals.png"))
+    paths.append(save_animation(_frames(method, codes, shown), out / "traversals.gif"))
+    return paths
+
+
+def _traversal_sheet(method: Method, code: Tensor, shown: Latents, title: str, columns: int = 11) -> Image.Image:
+    strips = []
+    for latent in shown.order:
+        values = torch.linspace(float(shown.low[latent]), float(shown.high[latent]), columns)
+        strips.append(Strip(f"latent {latent}", traverse(method, code, latent, values), shown.note(latent)))
+    kind = "by KL, -2 to 2" if shown.kl is not None else "by variance, ±2 standard deviations"
+    return sheet(title, f"each row moves one latent of the same image: {kind}", strips)
+
+
+def _frames(method: Method, codes: Tensor, shown: Latents, steps: int = 16) -> Sequence[Image.Image]:
+    """There and back: each frame has a row an image and a column a latent, all at the same place of their range."""
+    places = torch.linspace(0, 1, steps)
+    frames = []
+    for place in torch.cat([places, places.flip(0)[1:-1]]):
+        rows = []
+        for code in codes:
+            moved = code.repeat(len(shown.order), 1)
+            for row, latent in enumerate(shown.order):
+                moved[row, latent] = torch.lerp(shown.low[latent], shown.high[latent], place)
+            with torch.inference_mode():
+                rows.append(to_bytes(method.decode(moved)))
+        frames.append(tiles(rows))
+    return frames

@@ -1,0 +1,17 @@
+"""Data small enough to train on in a test, drawn without a cache."""
+
+from __future__ import annotations
+
+import torch
+
+from unbraid.data import Rows
+
+
+def squares(channels: int = 1, side: int = 16) -> Rows:
+    """A 5x5 square at each of 6 x 6 places, grey levels by channel: 36 images with the factors row and column."""
+    factors = torch.cartesian_prod(torch.arange(6), torch.arange(6))
+    images = torch.zeros(36, channels, side, side, dtype=torch.uint8)
+    for image, (row, column) in zip(images, (2 * factors).tolist(), strict=True):
+        for channel in range(channels):
+            image[channel, row : row + 5, column : column + 5] = 255 - 60 * channel
+    return Rows(images, factors, ["row", "column"], [6, 6], source="test")
