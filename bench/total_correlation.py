@@ -1,7 +1,7 @@
 """Estimates of total correlation from batches, against the closed form. Prints a table and draws the figure.
 
-The codes have q(z|x) = N(μ(x), s²I) with the means of N rows spread like a Gaussian whose latents are correlated, so that
-q(z), the mixture over the rows, is nearly N(0, C) and its total correlation nearly ½(Σ log diag C - log det C).
+The codes have q(z|x) = N(μ(x), s²I) with the means of N rows spread like a Gaussian whose latents are correlated: q(z),
+the mixture over the rows, is nearly N(0, C) and its total correlation nearly ½(Σ log diag C - log det C).
 """
 
 from __future__ import annotations

@@ -8,12 +8,13 @@ import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from unbraid import demo as demonstration
 from unbraid import pictures
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
@@ -42,18 +43,12 @@ def app() -> None:
 
 
 @app.command()
-@click.option("--out", type=PATH, default=Path("demo"), show_default=True, help="Folder for the picture.")
-@click.option("--resolution", type=int, default=64, show_default=True, help="Side of the images in pixels.")
-def demo(out: Path, resolution: int) -> None:
-    """Draw every embedded data set into one picture."""
-    sheets = []
-    images = 0
-    for name in catalogue.DRAWN:
-        opened = catalogue.load(name, resolution)
-        images += len(opened)
-        sheets.append(pictures.contact_sheet(name, opened, columns=10))
-    path = pictures.save(pictures.beside(sheets, columns=2), out / "data.png")
-    click.echo(f"{len(sheets)} data sets, {images:,} images: {path}")
+@click.option("--out", type=PATH, default=Path("demo"), show_default=True, help="Folder for runs and pictures.")
+@click.option("--steps", type=int, default=demonstration.STEPS, show_default=True, help="Steps for each method.")
+def demo(out: Path, steps: int) -> None:
+    """Draw the embedded data, train three methods on it, and show what they learned."""
+    demonstration.demo(out, steps, say=click.echo)
+    _print_runs(load_runs(out))
 
 
 @app.group(cls=_Group)
@@ -233,7 +228,7 @@ def main() -> None:
     """Run the command; a mistake of the user's becomes one line and exit code 2."""
     warnings.showwarning = lambda message, *_, **__: click.echo(f"unbraid: {message}", err=True)
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:
@@ -241,11 +236,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("unbraid: stopped", err=True)
         sys.exit(130)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     click.echo(f"unbraid: {' '.join(message.split())}", err=True)
     sys.exit(2)
 

@@ -66,10 +66,12 @@ def _mean(taken: list[Terms], first: int) -> dict[str, float]:
     """The mean of each term, or a DivergedError that names the first step and term that is not finite."""
     names = list(taken[0])
     table = torch.stack([torch.stack([terms[name].float() for name in names]) for terms in taken]).cpu()  # (step, term)
-    bad = (~table.isfinite()).nonzero()
-    if len(bad):
-        step, term = bad[0].tolist()
-        raise DivergedError(first + step + 1, names[term], float(table[step, term]))
+    broken = ~table.isfinite()
+    if broken.any():
+        step = int(broken.any(1).nonzero()[0])
+        terms = [name for name, bad in zip(names, broken[step].tolist(), strict=True) if bad]
+        term = next((name for name in terms if name != "loss"), terms[0])  # the loss is only the sum of the others
+        raise DivergedError(first + step + 1, term, float(table[step, names.index(term)]))
     return dict(zip(names, table.double().mean(0).tolist(), strict=True))
 
 

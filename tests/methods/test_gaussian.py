@@ -192,23 +192,24 @@ def total_correlation_by_loops_in_numpy(q: Posterior) -> float:
 
 
 def test_the_estimators_approach_the_closed_form_as_the_batch_grows(bench: ModuleType) -> None:
-    data = bench.Codes.make()
+    data = bench.Codes.make(rows=400)
     truth = data.closed_form()
-    assert truth == pytest.approx(data.brute_force(), abs=0.05)  # a mixture of N narrow Gaussians is nearly a Gaussian
-    batches = [16, 128, data.rows]
-    table = {name: [bench.estimate(data, name, size)[0] for size in batches] for name in ["mws", "mss", "batch"]}
+    assert truth == pytest.approx(data.brute_force(2000), abs=0.08)  # a mixture of N Gaussians is nearly a Gaussian
+    batches = [16, 80, 400]
+    table = {name: [bench.estimate(data, name, size, 3200)[0] for size in batches] for name in ESTIMATORS}
     known = (data.latents - 1) * math.log(data.rows)
     mws = [value - known for value in table["mws"]]
     # mws counts a sample's own posterior as 1/M of q(z) instead of 1/N: too high, less so in larger batches.
     assert all(larger < smaller for smaller, larger in pairwise(mws))
     assert mws[0] - truth > 0.2
-    assert mws[-1] == pytest.approx(truth, abs=0.05)
-    # mss estimates q(z) without bias and its logarithm with one: too low, less so in larger batches.
+    assert mws[-1] == pytest.approx(truth, abs=0.08)
+    # mss estimates q(z) without bias but not its logarithm: too low at these sizes, less so in larger batches.
+    assert all(larger > smaller for smaller, larger in pairwise(table["mss"]))
     assert truth - table["mss"][0] > 0.05
-    assert table["mss"][-1] == pytest.approx(truth, abs=0.05)
-    # batch, as it is logged, lies near the truth - (D-1) log M, and so falls as the batch grows.
+    assert table["mss"][-1] == pytest.approx(truth, abs=0.08)
+    # batch, as it is logged, lies (D-1) log M below, and so falls as the batch grows.
     for size, value, other in zip(batches, table["batch"], mws, strict=True):
-        assert value + (data.latents - 1) * math.log(size) == pytest.approx(other, abs=0.05)
+        assert value + (data.latents - 1) * math.log(size) == pytest.approx(other, abs=1e-3)
 
 
 def test_the_figure_is_drawn(bench: ModuleType, tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from unbraid import nets
+from unbraid.errors import InputError
+from unbraid.nets import LastUpConv
+
+LAYOUTS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+
+
+def shapes(module: nn.Module) -> list[tuple[int, ...]]:
+    """The shape of each layer's weight, in order."""
+    return [tuple(value.shape) for name, value in module.named_parameters() if name.endswith("weight")]
+
+
+def pair(channels: int, outputs: int) -> tuple[LastUpConv, nn.ConvTranspose2d]:
+    torch.manual_seed(0)
+    plain = nn.ConvTranspose2d(channels, outputs, 4, 2, 1)
+    ours = LastUpConv(channels, outputs)
+    ours.load_state_dict(plain.state_dict())
+    return ours, plain
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("channels", "outputs", "side"), [(1, 1, 1), (3, 1, 4), (32, 3, 8), (5, 7, 3)])
+def test_last_up_conv_is_the_transposed_convolution(channels: int, outputs: int, side: int, layout: str) -> None:
+    ours, plain = (layer.double() for layer in pair(channels, outputs))
+    ours.to(memory_format=LAYOUTS[layout])  # type: ignore[call-overload]
+    x = torch.randn(3, channels, side, side + 1, dtype=torch.float64)
+    weight = torch.randn(3, outputs, 2 * side, 2 * side + 2, dtype=torch.float64)
+    results = []
+    for layer in (ours, plain):
+        inputs = x.contiguous(memory_format=LAYOUTS[layout]).requires_grad_()
+        y = layer(inputs)
+        results.append([y, *torch.autograd.grad((y * weight).sum(), [inputs, layer.weight, layer.bias])])
+    for ours_, theirs in zip(*results, strict=True):
+        assert ours_.shape == theirs.shape
+        assert torch.allclose(ours_, theirs, atol=1e-10)
+
+
+def test_last_up_conv_in_bf16_is_as_close_as_bf16_gets() -> None:
+    ours, plain = pair(32, 1)
+    x = torch.randn(4, 32, 16, 16)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = ours(x)
+    expected = plain(x)
+    assert (found.float() - expected).abs().max() < 0.02 * expected.abs().max()
+
+
+def test_last_up_conv_starts_with_the_weights_of_the_transposed_convolution() -> None:
+    torch.manual_seed(1)
+    ours = LastUpConv(32, 1)
+    torch.manual_seed(1)
+    plain = nn.ConvTranspose2d(32, 1, 4, 2, 1)
+    assert torch.equal(ours.weight, plain.weight)
+    assert isinstance(ours, nn.ConvTranspose2d)
+
+
+SIZES = [("assumptions", 64), ("assumptions", 32), ("assumptions", 16), ("multitask", 64), ("mlp", 64), ("mlp", 5),
+         ("small", 32), ("small", 8), ("small", 64)]  # fmt: skip
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(("name", "side"), SIZES)
+def test_networks_map_images_to_codes_and_back(name: str, side: int, channels: int) -> None:
+    image_shape = (channels, side, side)
+    codes = nets.encoder(name, image_shape, 7)(torch.rand(2, *image_shape))
+    assert codes.shape == (2, 7)
+    assert nets.decoder(name, 7, image_shape)(codes).shape == (2, *image_shape)
+
+
+def test_every_network_is_tested() -> None:
+    assert {name for name, _ in SIZES} == set(nets.NETWORKS)
+
+
+def test_assumptions_has_the_layers_of_the_papers_table_2() -> None:
+    encoder, decoder = nets.encoder("assumptions", (3, 64, 64), 20), nets.decoder("assumptions", 10, (3, 64, 64))
+    assert shapes(encoder) == [
+        (32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (64, 64, 4, 4), (256, 4 * 4 * 64), (20, 256),
+    ]  # fmt: skip
+    assert shapes(decoder) == [
+        (256, 10), (4 * 4 * 64, 256), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 3, 4, 4),
+    ]  # fmt: skip
+    for network in (encoder, decoder):
+        assert all(m.stride == (2, 2) for m in network.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d))
+        assert sum(isinstance(m, nn.ReLU) for m in network.modules()) == 5  # after every layer but the last
+
+
+def test_multitask_has_the_layers_of_the_papers_table_2() -> None:
+    encoder, decoder = nets.encoder("multitask", (3, 64, 64), 8), nets.decoder("multitask", 8, (3, 64, 64))
+    assert shapes(encoder) == [
+        (32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (128, 64, 4, 4), (256, 128, 4, 4), (256, 256, 4, 4), (8, 256),
+    ]  # fmt: skip
+    assert shapes(decoder) == [
+        (256, 8, 1, 1), (256, 256, 4, 4), (256, 128, 4, 4), (128, 128, 4, 4), (128, 64, 4, 4), (64, 64, 4, 4),
+        (64, 3, 3, 3),
+    ]  # fmt: skip
+    strides = [m.stride[0] for m in decoder.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)]
+    assert strides == [2, 2, 2, 2, 2, 2, 1]
+
+
+def test_mlp_has_the_layers_of_the_first_beta_vae() -> None:
+    assert shapes(nets.encoder("mlp", (1, 64, 64), 20)) == [(1200, 4096), (1200, 1200), (20, 1200)]
+    assert shapes(nets.decoder("mlp", 10, (1, 64, 64))) == [(1200, 10), (1200, 1200), (1200, 1200), (4096, 1200)]
+
+
+@pytest.mark.parametrize(
+    ("name", "image_shape"),
+    [
+        ("assumptions", (1, 40, 40)),
+        ("assumptions", (3, 64, 32)),
+        ("multitask", (1, 128, 128)),
+        ("multitask", (1, 32, 32)),
+        ("small", (1, 28, 28)),
+        ("mlp", (1, 8, 9)),
+    ],
+)
+def test_images_that_a_network_cannot_take_are_refused_by_name(name: str, image_shape: tuple[int, int, int]) -> None:
+    _, height, width = image_shape
+    for make in (lambda: nets.encoder(name, image_shape, 4), lambda: nets.decoder(name, 4, image_shape)):
+        with pytest.raises(InputError, match=f"network '{name}' cannot take images of {width} x {height}") as error:
+            make()
+        assert "\n" not in str(error.value)
+
+
+def test_an_unknown_network_suggests_the_nearest() -> None:
+    with pytest.raises(InputError, match="there is no network 'assumption'; did you mean 'assumptions'"):
+        nets.encoder("assumption", (1, 64, 64), 4)
+
+
+def test_the_discriminator_of_the_released_code_and_of_the_papers_table_4() -> None:
+    released = nets.discriminator(10)
+    assert shapes(released) == [(1000, 10), *[(1000, 1000)] * 5, (2, 1000)]
+    assert [m.negative_slope for m in released.modules() if isinstance(m, nn.LeakyReLU)] == [0.2] * 6
+    assert shapes(nets.discriminator(10, layers=1)) == [(1000, 10), (2, 1000)]
+    assert nets.discriminator(10, 2, 8)(torch.zeros(3, 10)).shape == (3, 2)
