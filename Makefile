@@ -13,6 +13,7 @@ test: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python bench/data.py
+	$(BIN)/python bench/train.py
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

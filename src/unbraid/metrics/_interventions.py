@@ -1,0 +1,32 @@
+"""Rows with a factor held fixed: what the BetaVAE and FactorVAE scores draw from the codes they are given."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from unbraid.metrics._arrays import Array
+from unbraid.metrics._information import relabel
+
+FEW = 8  # rows; a value with fewer makes batches that repeat the same few images
+
+
+class Interventions:
+    """Draws rows that share the value of a factor, from the rows there are."""
+
+    def __init__(self, labels: Array) -> None:
+        numbered, self.values = relabel(labels)
+        self.labels = numbered
+        self._order = [np.argsort(column, kind="stable") for column in numbered.T]
+        self._count = [np.bincount(column) for column in numbered.T]
+        self._start = [np.cumsum(count) - count for count in self._count]
+        few = [f"{j} ({int((count < FEW).sum())} values)" for j, count in enumerate(self._count) if count.min() < FEW]
+        if few:
+            warnings.warn(f"factors with values of fewer than {FEW} rows: {', '.join(few)}", stacklevel=3)
+
+    def same_value(self, rng: np.random.Generator, column: int, values: Array) -> Array:
+        """A random row for each of the given values of a factor, in the shape of `values`."""
+        offset = rng.random(values.shape) * self._count[column][values]
+        rows: Array = self._order[column][self._start[column][values] + offset.astype(np.int64)]
+        return rows

@@ -1,0 +1,57 @@
+"""The BetaVAE score (Higgins et al. 2017)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
+from unbraid.metrics._interventions import Interventions
+
+_AT_ONCE = 500  # points made together, to bound memory
+
+
+def beta_vae_score(
+    codes: Any,
+    factors: Any,
+    *,
+    batch: int = 64,
+    train_points: int = 10_000,
+    test_points: int = 5_000,
+    rng: Rng = None,
+) -> Scores:
+    """Accuracy of telling which factor two batches share from the mean absolute difference of their codes.
+
+    Each of the `batch` pairs of a point shares the value of one factor, chosen anew for the point, and nothing else; a
+    logistic regression predicts the factor. Range [0, 1], 1/k for codes that tell nothing. It does not ask for one
+    code a factor: rotated codes can score 1. Pairs are chosen among the rows given; with a single factor the score
+    is 1.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    table, labels = paired(codes, factors)
+    if labels.shape[1] == 1:
+        return Scores({"beta_vae": 1.0})
+    rng = generator(rng)
+    rows = Interventions(labels)
+    points, fixed = _points(rng, table, rows, batch, train_points + test_points)
+    model = LogisticRegression(max_iter=100).fit(points[:train_points], fixed[:train_points])
+    return Scores({"beta_vae": np.mean(model.predict(points[train_points:]) == fixed[train_points:])})
+
+
+def _points(
+    rng: np.random.Generator, codes: Array, rows: Interventions, batch: int, count: int
+) -> tuple[Array, Array]:
+    """Features (count, d) and the factor that was held fixed (count,)."""
+    fixed = rng.integers(rows.labels.shape[1], size=count)
+    points = np.empty((count, codes.shape[1]))
+    for column in range(rows.labels.shape[1]):
+        where = np.flatnonzero(fixed == column)
+        for start in range(0, len(where), _AT_ONCE):
+            part = where[start : start + _AT_ONCE]
+            values = rng.integers(rows.values[column], size=(len(part), batch))
+            first = rows.same_value(rng, column, values)
+            second = rows.same_value(rng, column, values)
+            points[part] = np.abs(codes[first] - codes[second]).mean(1)
+    return points, fixed

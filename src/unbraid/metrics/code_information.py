@@ -1,0 +1,24 @@
+"""How much the codes tell about each other: mean pairwise mutual information."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid.metrics._arrays import Rng, Scores, as_codes
+from unbraid.metrics._information import discretise, mutual_information
+
+
+def code_information(codes: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
+    """The mean of I(z_i; z_j) in nats over pairs of different codes (the reference code's `mutual_info_score`).
+
+    At least 0, and near 0 where the codes are independent: the histogram's bias stays. A single code scores 0.
+
+    `arrays`: `information` (d, d), its diagonal 0.
+    """
+    binned = discretise(as_codes(codes), bins)
+    information = mutual_information(binned, binned)
+    np.fill_diagonal(information, 0)
+    pairs = len(information) * (len(information) - 1)
+    return Scores({"code_information": information.sum() / max(pairs, 1)}, information=information)

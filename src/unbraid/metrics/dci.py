@@ -1,0 +1,158 @@
+"""Disentanglement, completeness and informativeness (Eastwood & Williams 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.stats import entropy as normalised_entropy
+
+from unbraid.errors import InputError, nearest
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, split, standardise
+
+# Fitted to training codes and one factor: importances of the codes (d,), and the predictions for the test codes.
+Estimator = Callable[[Array, Array, Array, int], tuple[Array, Array]]
+
+
+def dci(
+    codes: Any,
+    factors: Any,
+    *,
+    test: Pair | None = None,
+    estimator: str = "gbt",
+    weighted_completeness: bool = True,
+    rng: Rng = None,
+) -> Scores:
+    """Which codes are important for predicting which factors, and how well they predict.
+
+    An estimator for each factor gives the importance R_ij of code i for factor j. `disentanglement` is the mean over
+    codes of 1 - H_k(R_i·), weighted by a code's share of all importance: 1 where each code is important for one factor
+    only. `completeness` is the mean over factors of 1 - H_d(R_·j): 1 where each factor needs one code only; weighted by
+    a factor's share of importance as the reference code has it, or plain as the papers write it
+    (`weighted_completeness=False`). `informativeness` is the accuracy on the test set (R² for regressions). All in
+    [0, 1], R² aside.
+
+    Estimators: `gbt` (LightGBM, set to follow `gbt_exact`), `gbt_exact` (scikit-learn's gradient boosting),
+    `l1_svm` (linear SVM with an L1 penalty), `forest` (random forest regression), `lasso`.
+
+    `arrays`: `importance` (d, k), `per_code`, `per_factor`, `accuracy` (k,).
+    """
+    if estimator not in ESTIMATORS:
+        raise InputError(f"there is no estimator '{estimator}'{nearest(estimator, ESTIMATORS)}")
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+    fit, regression = ESTIMATORS[estimator]
+    seed = int(generator(rng).integers(2**31))
+    importance = np.zeros((train_codes.shape[1], train_factors.shape[1]))
+    accuracy = np.zeros(train_factors.shape[1])
+    for column in range(train_factors.shape[1]):
+        target, truth = train_factors[:, column], test_factors[:, column]
+        if np.ptp(target) == 0:  # nothing to predict: no code is important, and one guess is as good as it gets
+            accuracy[column] = np.mean(truth == target[0])
+            continue
+        importance[:, column], predicted = fit(train_codes, target, test_codes, seed)
+        accuracy[column] = _r2(truth, predicted) if regression else np.mean(predicted == truth)
+    return from_importance(importance, accuracy, weighted_completeness)
+
+
+def from_importance(importance: Array, accuracy: Array, weighted_completeness: bool = True) -> Scores:
+    """The three scores of an importance matrix (d, k) and an accuracy per factor (k,).
+
+    Codes or factors of no importance have entropy 1 and so count 0; where nothing is important at all, the two scores
+    are 0.
+    """
+    per_code, per_factor = _one_minus_entropy(importance.T), _one_minus_entropy(importance)
+    total = importance.sum()
+    by_code = importance.sum(1) / total if total > 0 else np.full(len(importance), 1 / len(importance))
+    by_factor = importance.sum(0) / total if total > 0 else np.full(importance.shape[1], 1 / importance.shape[1])
+    completeness = per_factor @ by_factor if weighted_completeness else per_factor.mean()
+    scores = {
+        "disentanglement": per_code @ by_code,
+        "completeness": completeness,
+        "informativeness": accuracy.mean(),
+    }
+    return Scores(scores, importance=importance, per_code=per_code, per_factor=per_factor, accuracy=accuracy)
+
+
+def _one_minus_entropy(columns: Array) -> Array:
+    """1 - the entropy of each column as a distribution, in units of the largest possible."""
+    if len(columns) == 1:
+        return np.ones(columns.shape[1])
+    found: Array = 1 - normalised_entropy(columns + 1e-11, base=len(columns), axis=0)
+    return found.clip(0, 1)
+
+
+def _r2(truth: Array, predicted: Array) -> float:
+    spread = ((truth - truth.mean()) ** 2).sum()
+    return float(1 - ((truth - predicted) ** 2).sum() / spread) if spread > 0 else 0.0
+
+
+def _gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+    """LightGBM with the depth, rounds and rate of scikit-learn's booster; importance is the gain."""
+    import lightgbm
+
+    values, labels = np.unique(target, return_inverse=True)
+    settings = {
+        "objective": "binary" if len(values) == 2 else "multiclass",
+        "num_class": 1 if len(values) == 2 else len(values),
+        "learning_rate": 0.1,
+        "max_depth": 3,
+        "num_leaves": 8,
+        "min_data_in_leaf": 1,
+        "min_sum_hessian_in_leaf": 1e-3,
+        "max_bin": 255,
+        "seed": seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": 0,
+        "verbosity": -1,
+    }
+    data = lightgbm.Dataset(codes, labels, free_raw_data=False, params={"verbosity": -1})
+    model = lightgbm.train(settings, data, num_boost_round=100)
+    gain = model.feature_importance("gain")
+    scores = np.asarray(model.predict(test))
+    chosen = (scores > 0.5).astype(int) if scores.ndim == 1 else scores.argmax(1)
+    return gain / max(gain.sum(), 1e-300), values[chosen]
+
+
+def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    model = GradientBoostingClassifier(random_state=seed).fit(codes, target)
+    return np.abs(model.feature_importances_), model.predict(test)
+
+
+def _l1_svm(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+    """Importance is the mean absolute weight over the classes; codes are standardised first (assumptions, B)."""
+    from sklearn.svm import LinearSVC
+
+    codes, test = standardise(codes, test)
+    model = LinearSVC(penalty="l1", C=1.0, dual=False, random_state=seed).fit(codes, target)
+    return np.abs(model.coef_).mean(0), model.predict(test)
+
+
+def _forest(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+    from sklearn.ensemble import RandomForestRegressor
+
+    model = RandomForestRegressor(n_estimators=10, random_state=seed, n_jobs=-1).fit(codes, target)
+    return model.feature_importances_, model.predict(test)
+
+
+def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+    """As Eastwood & Williams do it: everything standardised, importance the absolute weight."""
+    from sklearn.linear_model import Lasso
+
+    codes, test = standardise(codes, test)
+    mean, deviation = target.mean(), target.std()
+    model = Lasso(alpha=0.02, random_state=seed).fit(codes, (target - mean) / deviation)
+    return np.abs(model.coef_), model.predict(test) * deviation + mean
+
+
+# name -> how it is fitted, and whether it predicts numbers
+ESTIMATORS: dict[str, tuple[Estimator, bool]] = {
+    "gbt": (_gbt, False),
+    "gbt_exact": (_gbt_exact, False),
+    "l1_svm": (_l1_svm, False),
+    "forest": (_forest, True),
+    "lasso": (_lasso, True),
+}

@@ -1,0 +1,38 @@
+"""Explicitness (Ridgeway & Mozer 2018)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid.metrics._arrays import Pair, Rng, Scores, split, standardise
+
+
+def explicitness(codes: Any, factors: Any, *, test: Pair | None = None, rng: Rng = None) -> Scores:
+    """How well a logistic regression on all codes ranks each value of each factor: the mean ROC-AUC on the test set.
+
+    Range [0, 1], 0.5 for codes that tell nothing. The values of a factor count alike, then factors do. A value that
+    the test set lacks is left out; a factor with a single value counts 0.5.
+
+    `arrays`: `per_factor` (k,).
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+    train_codes, test_codes = standardise(train_codes, test_codes)
+    per_factor = np.full(train_factors.shape[1], 0.5)
+    for column in range(train_factors.shape[1]):
+        target, truth = train_factors[:, column], test_factors[:, column]
+        if np.ptp(target) == 0:
+            continue
+        model = LogisticRegression().fit(train_codes, target)
+        likely = model.predict_proba(test_codes)
+        areas = [
+            roc_auc_score(truth == value, likely[:, place])
+            for place, value in enumerate(model.classes_)
+            if 0 < np.sum(truth == value) < len(truth)
+        ]
+        per_factor[column] = np.mean(areas) if areas else 0.5
+    return Scores({"explicitness": per_factor.mean()}, per_factor=per_factor)

@@ -1,0 +1,62 @@
+"""The FactorVAE score (Kim & Mnih 2018)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
+from unbraid.metrics._interventions import Interventions
+
+_AT_ONCE = 500  # batches made together, to bound memory
+
+
+def factor_vae_score(
+    codes: Any,
+    factors: Any,
+    *,
+    batch: int = 64,
+    train_points: int = 10_000,
+    test_points: int = 5_000,
+    threshold: float = 0.05,
+    rng: Rng = None,
+) -> Scores:
+    """Accuracy of a majority vote: which factor is fixed in a batch, from the code that varies least.
+
+    A code's variance in a batch of `batch` rows that share one factor's value is divided by its variance over all rows
+    given; the code with the smallest votes for the factor. Codes with a standard deviation below `threshold` are
+    dropped; where all are, the score is 0. Range [0, 1]: 1 where each factor has a code that is constant while it is
+    fixed, and near 1/k for noise.
+
+    `arrays`: `votes` (d, k) of the training batches.
+    """
+    table, labels = paired(codes, factors)
+    rng = generator(rng)
+    variances = table.var(0, ddof=1) if len(table) > 1 else np.zeros(table.shape[1])
+    active = np.flatnonzero(np.sqrt(variances) >= threshold)
+    votes = np.zeros((table.shape[1], labels.shape[1]), np.int64)
+    if not len(active):
+        return Scores({"factor_vae": 0.0}, votes=votes)
+    scaled = table[:, active] / np.sqrt(variances[active])
+    rows = Interventions(labels)
+    code, fixed = _votes(rng, scaled, rows, batch, train_points + test_points)
+    counted = np.zeros((len(active), labels.shape[1]), np.int64)
+    np.add.at(counted, (code[:train_points], fixed[:train_points]), 1)
+    classifier = counted.argmax(1)
+    votes[active] = counted
+    return Scores({"factor_vae": np.mean(classifier[code[train_points:]] == fixed[train_points:])}, votes=votes)
+
+
+def _votes(rng: np.random.Generator, scaled: Array, rows: Interventions, batch: int, count: int) -> tuple[Array, Array]:
+    """The code of least variance and the fixed factor of `count` batches."""
+    fixed = rng.integers(rows.labels.shape[1], size=count)
+    code = np.empty(count, np.int64)
+    for column in range(rows.labels.shape[1]):
+        where = np.flatnonzero(fixed == column)
+        for start in range(0, len(where), _AT_ONCE):
+            part = where[start : start + _AT_ONCE]
+            values = rng.integers(rows.values[column], size=(len(part), 1))
+            drawn = rows.same_value(rng, column, np.broadcast_to(values, (len(part), batch)))
+            code[part] = scaled[drawn].var(1).argmin(1)
+    return code, fixed

@@ -1,0 +1,27 @@
+"""Modularity (Ridgeway & Mozer 2018)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid.metrics._arrays import Rng, Scores, paired
+from unbraid.metrics._information import discretise, mutual_information
+
+
+def modularity(codes: Any, factors: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
+    """The mean over codes of 1 - Σ_f (m_f - t_f)² / (θ² (k - 1)): t keeps only the factor the code tells most about.
+
+    Range [0, 1]. 1 where each code tells about one factor only; a code that tells about all alike counts 0, and so
+    does one that tells about none. With a single factor every code that tells about it counts 1.
+
+    `arrays`: `information` (d, k) in nats, `per_code` (d,).
+    """
+    table, labels = paired(codes, factors)
+    information = mutual_information(discretise(table, bins), labels)
+    squared = information**2
+    theta = squared.max(1)
+    rest = (squared.sum(1) - theta) / max(labels.shape[1] - 1, 1)
+    per_code = np.where(theta > 0, 1 - np.divide(rest, theta, out=np.zeros_like(theta), where=theta > 0), 0.0)
+    return Scores({"modularity": per_code.mean()}, information=information, per_code=per_code)

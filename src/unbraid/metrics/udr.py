@@ -1,0 +1,83 @@
+"""Unsupervised disentanglement ranking (Duan et al. 2020): models that agree with each other are disentangled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from unbraid.errors import InputError
+from unbraid.metrics._arrays import Array, as_codes, standardise
+
+
+def udr(
+    codes: Sequence[Any], kl: Sequence[Any] | None = None, correlation: str = "lasso", *, threshold: float = 0.01
+) -> dict[str, Array]:
+    """Scores of m models from their codes of the same images: `scores` (m,) and `pairs` (m, m).
+
+    `codes` is a list of (n, d_i), of any widths; `kl` a list of each model's mean KL by latent (d_i,), of which those
+    at most `threshold` nats are inactive. Encoders without a KL (None) have every code active whose variance is above
+    `threshold` of the model's largest. `correlation` is `lasso` (absolute weights, α = 0.1, of predicting one model's
+    codes from the other's) or `spearman` (absolute rank correlation).
+
+    pairs[i, j] is the mean of max²/sum over the columns and over the rows of the correlation matrix of models i and
+    j: 1 where active codes match one to one. A model's score is the median over the others. Range [0, 1]; a model
+    with no active code scores 0.
+    """
+    if correlation not in ("lasso", "spearman"):
+        raise InputError(f"correlation is '{correlation}'; expected lasso or spearman")
+    tables = [as_codes(table, f"codes of model {model}") for model, table in enumerate(codes)]
+    if len(tables) < 2:
+        raise InputError(f"udr compares models with each other; got {len(tables)}, expected at least 2")
+    for model, table in enumerate(tables):
+        if len(table) != len(tables[0]):
+            raise InputError(f"model {model} has {len(table)} rows of codes; model 0 has {len(tables[0])}")
+    if kl is not None and len(kl) != len(tables):
+        raise InputError(f"there are {len(tables)} models but {len(kl)} rows of kl")
+    active = [_active(table, None if kl is None else kl[model], threshold) for model, table in enumerate(tables)]
+    kept = [standardise(table)[0][:, mask] for table, mask in zip(tables, active, strict=True)]
+    if correlation == "spearman":
+        kept = [standardise(rankdata(table, axis=0))[0] if table.shape[1] else table for table in kept]
+    pairs = np.zeros((len(tables), len(tables)))
+    for i, left in enumerate(kept):
+        for j, right in enumerate(kept):
+            if i != j and left.shape[1] and right.shape[1]:
+                pairs[i, j] = _agreement(_correlations(left, right, correlation))
+    others = ~np.eye(len(tables), dtype=bool)
+    scores = np.array([np.median(pairs[others[:, j], j]) for j in range(len(tables))])
+    return {"scores": scores, "pairs": pairs}
+
+
+def _active(table: Array, kl: Any, threshold: float) -> Array:
+    if kl is None:
+        variances = table.var(0)
+        return np.asarray(variances > threshold * max(variances.max(), 1e-12))
+    divergences = np.asarray(kl.detach().cpu() if hasattr(kl, "detach") else kl, dtype=np.float64)
+    if divergences.shape != (table.shape[1],):
+        raise InputError(f"kl has shape {divergences.shape}; expected ({table.shape[1]},), a number for each code")
+    return np.asarray(divergences > threshold)
+
+
+def _correlations(left: Array, right: Array, kind: str) -> Array:
+    """Absolute correlations (codes of the left model, codes of the right one)."""
+    if kind == "spearman":
+        return np.asarray(np.abs(left.T @ right / len(left)))
+    from sklearn.linear_model import Lasso
+
+    weights = np.abs(Lasso(alpha=0.1).fit(left, right).coef_)  # (right, left), or (left,) for one target
+    found: Array = np.atleast_2d(weights).T
+    return found
+
+
+def _agreement(matrix: Array) -> float:
+    """The mean over codes of max²/sum, by columns and by rows. Codes that nothing correlates with count 0."""
+    by_column = _relative_strength(matrix).sum() / matrix.shape[1]
+    by_row = _relative_strength(matrix.T).sum() / matrix.shape[0]
+    return float((by_column + by_row) / 2)
+
+
+def _relative_strength(matrix: Array) -> Array:
+    total = matrix.sum(0)
+    return np.divide(matrix.max(0) ** 2, total, out=np.zeros_like(total), where=total > 0)
