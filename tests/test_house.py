@@ -13,8 +13,8 @@ PACKAGE = ROOT / "src" / "unbraid"
 
 # data -> method -> train -> represent -> metrics -> record -> study -> report: a module imports only from its left.
 ORDER = [
-    "errors", "atomic", "progress", "data", "pictures", "nets", "methods", "train", "represent", "metrics", "record",
-    "run", "show", "engines", "study", "population", "report", "explorer", "studies", "demo", "cli",
+    "errors", "atomic", "progress", "data", "pictures", "nets", "methods", "train", "represent", "metrics", "tables",
+    "record", "run", "show", "engines", "study", "population", "report", "explorer", "studies", "demo", "cli",
 ]  # fmt: skip
 
 

@@ -17,7 +17,15 @@ from unbraid.data import Subset
 from unbraid.errors import InputError
 from unbraid.record import Run
 
-TINY: dict[str, Any] = {"resolution": 16, "network": "small", "latents": 4, "steps": 60, "every": 10, "samples": 500}
+TINY: dict[str, Any] = {
+    "resolution": 16,
+    "network": "small",
+    "latents": 4,
+    "steps": 60,
+    "every": 10,
+    "samples": 500,
+    "protocol": None,
+}
 
 
 def tiny(out: Path, **changes: Any) -> Run:
@@ -43,6 +51,17 @@ def test_a_run_leaves_everything(done: Run) -> None:
     assert done.log()["step"].tolist() == [10, 20, 30, 40, 50, 60]
     assert state["terms"] == {k: v for k, v in done.log().iloc[-1].items() if k != "step"}
     assert json.loads(done.path("config").read_text())["id"] == done.config.id
+
+
+def test_codes_are_scored_where_there_are_factors(tmp_path: Path) -> None:
+    run = tiny(tmp_path / "scored", protocol="fast", samples=2000)
+    found = json.loads(run.path("scores").read_text())
+    assert found["protocol"] == "fast"
+    assert found["samples"] == {"train": 1000, "test": 500, "all": 2000}
+    table = unbraid.load_runs(tmp_path)
+    assert table["scores.mig"][0] == found["scores"]["mig"]
+    again = unbraid.score(run.representation().codes, run.representation().factors, protocol="fast")
+    assert dict(again) == found["scores"]
 
 
 def test_the_method_comes_back_from_its_folder(done: Run) -> None:
@@ -247,6 +266,7 @@ def test_an_error_of_ours_leaves_its_traceback(tmp_path: Path, monkeypatch: pyte
         ({"bta": 1}, "there is no setting 'bta'; did you mean 'beta'"),
         ({"network": "smal"}, "network is 'smal'; did you mean 'small'"),
         ({"network": "multitask"}, "network 'multitask' cannot take images of 16 x 16"),
+        ({"protocol": "dlab"}, "there is no protocol 'dlab'; did you mean 'dlib'"),
         ({"precision": "fp8"}, "precision is 'fp8'; expected fp32, bf16 or auto"),
         ({"device": "tpu7"}, "device 'tpu7' cannot be used"),
     ],

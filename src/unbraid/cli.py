@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 import warnings
 from collections.abc import Mapping
@@ -16,12 +17,16 @@ from rich.table import Table
 
 from unbraid import demo as demonstration
 from unbraid import pictures
+from unbraid.atomic import replacing
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
 from unbraid.methods import METHODS
+from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.record import Run, load_runs
 from unbraid.run import train as run_training
+from unbraid.show import save_matrices
 from unbraid.show import show as show_run
+from unbraid.tables import CodeTable, read_codes
 
 console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
 PATH = click.Path(path_type=Path)
@@ -137,6 +142,7 @@ _TRAINING = [
     click.Option(["--out"], type=PATH, help="The run's folder.  [default: runs/METHOD-DATA-ID]"),
     click.Option(["--precision"], default="auto", show_default=True, help="fp32, bf16, or bf16 where hardware has it."),
     click.Option(["--device"], default="auto", show_default=True, help="cpu, cuda, cuda:1, mps, or the best there is."),
+    click.Option(["--protocol"], default="dlib", show_default=True, help="How the codes are scored; none for not."),
     click.Option(["--every"], type=int, default=100, show_default=True, help="Steps between two lines of the log."),
     click.Option(
         ["--checkpoint-seconds"], type=float, default=30.0, show_default=True, help="Time between two checkpoints."
@@ -152,6 +158,7 @@ def train() -> None:
 def _train(method: str, names: set[str], data: str, resolution: int, set: tuple[str, ...], **options: Any) -> None:
     opened = catalogue.load(data, resolution, **dict(_setting(text) for text in set))
     settings = {name: options.pop(name) for name in names}
+    options["protocol"] = None if options["protocol"] == "none" else options["protocol"]
     given = {name: value for name, value in settings.items() if value is not None}
     run = run_training(method, opened, say=lambda line: click.echo(f"unbraid: {line}", err=True), **options, **given)
     state = run.state
@@ -212,6 +219,62 @@ def _print_runs(table: Any) -> None:
 
 def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@app.command("score")
+@click.argument("source", type=PATH)
+@click.option("--factors", metavar="A,B,…", help="The columns of a .csv or .parquet that are factors, not codes.")
+@click.option("--protocol", default="dlib", show_default=True, help=f"One of {', '.join(PROTOCOLS)}.")
+@click.option("--metrics", metavar="A,B,…", help="Only these metrics.")
+@click.option("--confidence", type=float, help="Add bootstrap intervals, as 0.95; takes twenty times as long.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of splits, votes and fits.")
+@click.option("--out", type=PATH, help="The file to write.  [default: scores.json beside SOURCE, or in the run]")
+@click.option("--importance", is_flag=True, help="Also draw the factor-by-code matrices, beside the scores.")
+def score_codes(
+    source: Path,
+    factors: str | None,
+    protocol: str,
+    metrics: str | None,
+    confidence: float | None,
+    seed: int,
+    out: Path | None,
+    importance: bool,
+) -> None:
+    """Score codes against factors: an .npz, .csv or .parquet of them, or the codes of a run."""
+    if source.is_dir():
+        found = Run(source).representation()
+        table = CodeTable(found.codes.numpy(), found.factors.numpy(), list(found.names))
+        if not table.names:
+            raise InputError(f"{source} was trained on data without factors; there is nothing to score against")
+    else:
+        table = read_codes(source, factors.split(",") if factors else ())
+    chosen = metrics.split(",") if metrics else None
+    scores = score(table.codes, table.factors, table.test, protocol, seed, chosen, confidence)
+    _print_scores(scores)
+    path = out or (source if source.is_dir() else source.parent) / "scores.json"
+    try:
+        with replacing(path) as part:
+            part.write_text(json.dumps(scores.record(), indent=1) + "\n")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    click.echo(path)
+    if importance:
+        click.echo(save_matrices(scores, table.names, path.with_name("importance.png")))
+
+
+def _print_scores(scores: ScoreTable) -> None:
+    """One line a score, with its interval where it has one."""
+    names = [name for name in scores if not name.endswith((".low", ".high"))]
+    bounded = any(name.endswith(".low") for name in scores)
+    shown = Table("score", "value", *(["low", "high"] if bounded else []), box=None, pad_edge=False)
+    for name in names:
+        bounds = [f"{scores[f'{name}.{end}']:.4f}" for end in ("low", "high")] if bounded else []
+        shown.add_row(name, f"{scores[name]:.4f}", *bounds)
+    console.print(shown)
+    rows = ", ".join(f"{count:,} {name}" for name, count in scores.samples.items())
+    click.echo(f"protocol {scores.protocol}, seed {scores.seed}, rows: {rows}")
+    for note in scores.notes:
+        click.echo(f"note: {note}")
 
 
 @app.command()

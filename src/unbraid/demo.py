@@ -14,7 +14,13 @@ from unbraid.show import show
 
 STEPS = 4000
 # One desk setting for all: dSprites at 32x32, a small network, and a learning rate that makes few steps count.
-SHARED: dict[str, Any] = {"resolution": 32, "network": "small", "learning_rate": 1e-3, "samples": 20_000}
+SHARED: dict[str, Any] = {
+    "resolution": 32,
+    "network": "small",
+    "learning_rate": 1e-3,
+    "samples": 20_000,
+    "protocol": "fast",
+}
 METHODS: dict[str, dict[str, Any]] = {
     "beta_vae": {"beta": 4.0},
     "beta_tc_vae": {"beta": 6.0},

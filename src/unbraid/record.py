@@ -39,6 +39,7 @@ from unbraid.atomic import replacing
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.methods import Method, Spec, build, method_class
+from unbraid.metrics import ScoreTable
 from unbraid.represent import Representation
 
 NUMBERS = 1  # raised whenever the same config would train to other numbers than before
@@ -225,6 +226,9 @@ class Run:
             raise InputError(f"{path} cannot be read as codes: {error}") from error
         whole = len(rows) == spec.rows
         return Representation(codes, factors, rows, spec.names, spec.sizes, None, found.get("logvar"), whole)
+
+    def save_scores(self, table: ScoreTable) -> None:
+        self._write_json("scores", table.record())
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         with replacing(self.path(name)) as part:

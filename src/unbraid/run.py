@@ -11,8 +11,9 @@ from typing import Any
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError
+from unbraid.errors import InputError, nearest
 from unbraid.methods import Method, build
+from unbraid.metrics import PROTOCOLS, score
 from unbraid.progress import progress
 from unbraid.record import Run, RunConfig, full_settings, now
 from unbraid.represent import represent
@@ -35,6 +36,7 @@ def train(
     every: int = 100,
     checkpoint_seconds: float = 30.0,
     samples: int | None = None,
+    protocol: str | None = "dlib",
     say: Say = lambda line: None,
     **settings: Any,
 ) -> Run:
@@ -42,10 +44,13 @@ def train(
 
     Run again with the same settings, it goes on from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
-    `samples` how many images are encoded at the end. `say` gets a line for whatever a person should know.
+    `samples` how many images are encoded at the end, `protocol` how their codes are scored where the data has factors
+    (None for not at all). `say` gets a line for whatever a person should know.
     """
     if steps < 1:
         raise InputError(f"steps is {steps}; expected at least 1")
+    if protocol is not None and protocol not in PROTOCOLS:
+        raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
     if every < 1:
         raise InputError(f"every is {every}; expected at least 1")
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
@@ -58,6 +63,9 @@ def train(
     try:
         run.begin(config, opened)
         _execute(run, config, learner, opened, every, checkpoint_seconds, samples, say)
+        if protocol is not None and opened.names and run.state["state"] == "done" and not run.path("scores").exists():
+            representation = run.representation()
+            run.save_scores(score(representation.codes, representation.factors, protocol=protocol, rng=seed))
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,10 @@ from torch import Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
+from unbraid.errors import InputError
 from unbraid.methods._gaussian import kl_per_latent
 from unbraid.methods.base import Method
+from unbraid.metrics import ScoreTable
 from unbraid.pictures import Strip, save, save_animation, sheet, tiles
 from unbraid.record import Run
 from unbraid.represent import Representation
@@ -86,6 +89,36 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     paths.append(save(_traversal_sheet(method, codes[0], shown, title), out / "traversals.png"))
     paths.append(save_animation(_frames(method, codes, shown), out / "traversals.gif"))
     return paths
+
+
+MATRICES = {"mig": "information", "dci": "importance", "sap": "predictability", "irs": "robustness"}
+
+
+def save_matrices(scores: ScoreTable, names: Sequence[str], path: Path) -> Path:
+    """Factor-by-code matrices behind the scores, side by side: what each code tells about each factor."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    shown = [(metric, scores.arrays[metric][key]) for metric, key in MATRICES.items() if metric in scores.arrays]
+    if not shown:
+        raise InputError(f"none of the metrics has a matrix to draw; those that have are {', '.join(MATRICES)}")
+    codes, factors = shown[0][1].shape
+    size = (max(3.2, 0.5 * factors + 2) * len(shown), max(3.0, 0.3 * codes + 1.4))
+    figure, axes = plt.subplots(1, len(shown), figsize=size, squeeze=False)
+    for axis, (metric, matrix) in zip(axes[0], shown, strict=True):
+        image = axis.imshow(matrix, cmap="viridis", vmin=0, aspect="auto")
+        axis.set_title(f"{metric}: {MATRICES[metric]}", fontsize=10)
+        axis.set_xticks(range(factors), names, rotation=45, ha="right", fontsize=8)
+        axis.set_yticks(range(codes), [str(code) for code in range(codes)], fontsize=8)
+        axis.set_ylabel("code")
+        figure.colorbar(image, ax=axis, fraction=0.046)
+    figure.tight_layout()
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=130)
+    plt.close(figure)
+    return save(Image.open(buffer), path)
 
 
 def _traversal_sheet(method: Method, code: Tensor, shown: Latents, title: str, columns: int = 11) -> Image.Image:
