@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+torch.set_num_threads(1)  # tests run side by side
 ROOT = Path(__file__).parents[1]
 os.environ["UNBRAID_CACHE"] = str(ROOT / ".cache")
 

@@ -151,7 +151,9 @@ def _network(name: str, image_shape: ImageShape) -> Network:
         raise InputError(f"there is no network '{name}'{nearest(name, NETWORKS)}")
     network, (_, height, width) = NETWORKS[name], image_shape
     if height != width or height % network.multiple or height > network.largest:
-        sides = "exactly 64" if network.largest == network.multiple else f"a multiple of {network.multiple}"
+        sides = f"a multiple of {network.multiple} up to {network.largest}"
+        if network.largest == network.multiple:
+            sides = f"exactly {network.largest}"
         raise InputError(
             f"network '{name}' cannot take images of {width} x {height}; they must be square with a side of {sides}"
         )

@@ -41,6 +41,8 @@ def train(method: Method, data: FactorData, *, steps: int, seed: int, every: int
     randomness of a step comes from `seed` and the number of the step, so a method restored from its state dict goes on
     exactly as if it had never stopped. Torch's own random state is left as it was.
     """
+    if every < 1:
+        raise InputError(f"every is {every}; expected at least 1")
     keep_freed_memory()
     feed = _Feed(data, method, seed)
     while method.steps < steps:
@@ -65,12 +67,15 @@ def step_seed(seed: int, step: int, stream: str) -> int:
 def _mean(taken: list[Terms], first: int) -> dict[str, float]:
     """The mean of each term, or a DivergedError that names the first step and term that is not finite."""
     names = list(taken[0])
+    for number, terms in enumerate(taken):
+        if list(terms) != names:
+            raise ValueError(f"step {first + number + 1} gave the terms {list(terms)}; the steps before, {names}")
     table = torch.stack([torch.stack([terms[name].float() for name in names]) for terms in taken]).cpu()  # (step, term)
     broken = ~table.isfinite()
     if broken.any():
         step = int(broken.any(1).nonzero()[0])
-        terms = [name for name, bad in zip(names, broken[step].tolist(), strict=True) if bad]
-        term = next((name for name in terms if name != "loss"), terms[0])  # the loss is only the sum of the others
+        culprits = [name for name, bad in zip(names, broken[step].tolist(), strict=True) if bad]
+        term = next((name for name in culprits if name != "loss"), "loss")  # the loss is only the sum of the others
         raise DivergedError(first + step + 1, term, float(table[step, names.index(term)]))
     return dict(zip(names, table.double().mean(0).tolist(), strict=True))
 

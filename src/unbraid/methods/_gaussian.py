@@ -43,8 +43,10 @@ def total_correlation(q: Posterior, estimator: str, rows: int) -> Tensor:
 
     log q(z_i) is estimated by log Σ_k w_ik q(z_i|x_k) over the M images of the batch, and each log q(z_ij) likewise:
 
-    - `batch`: w = 1. The same gradient as `mws`; the value is off by (D-1) log(NM), D latents.
-    - `mws`, minibatch weighted sampling: w = 1/(NM).
+    - `batch`: w = 1, as assumptions' released code has it. The same gradient as `mws`, whose value is larger by
+      (D-1) log(NM) for D latents: it goes far below 0.
+    - `mws`, minibatch weighted sampling: w = 1/(NM). Over the whole data set (M = N) it is the total correlation plus
+      (D-1) log N.
     - `mss`, minibatch stratified sampling: w_ii = 1/N, one other image a stratum's weight (N-M')/(NM'), the rest 1/M',
       with M' = M-1. Each row of weights sums to 1.
     """

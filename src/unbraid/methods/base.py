@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -56,6 +57,8 @@ class Config:
         limits = field.metadata
         if limits["choices"] and value not in limits["choices"]:
             raise InputError(f"{field.name} is '{value}'{nearest(str(value), limits['choices'])}")
+        if kind is float and not math.isfinite(value):
+            raise InputError(f"{field.name} is {value}; expected a finite number")
         if limits["low"] is not None and not value >= limits["low"]:
             raise InputError(f"{field.name} is {value}; expected at least {limits['low']}")
         if limits["above"] is not None and not value > limits["above"]:
@@ -215,8 +218,3 @@ class Method(nn.Module, ABC):
                     states.setdefault(int(index), {})[item] = value.clone()
             optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
         self._lay_out_state()
-
-
-def average(terms: Sequence[Terms]) -> dict[str, float]:
-    """The mean of each term over several steps."""
-    return {name: float(torch.stack([step[name].float() for step in terms]).mean()) for name in terms[0]}
