@@ -7,8 +7,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 
 from unbraid import cli
 from unbraid.methods import METHODS
@@ -119,7 +123,7 @@ TRAIN = ["--data", "dsprites", "--resolution", "16", "--network", "small", "--st
 
 
 def test_train_runs_and_show(here: Here) -> None:
-    done = here("train", "beta_vae", *TRAIN, "--beta", "2.5", "--latents", "3")
+    done = here("train", "beta_vae", *TRAIN, "--beta", "2.5", "--latents", "3", "--protocol", "none")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("run  done  loss ")
     rows = json.loads(here("runs", ".", "--json").stdout)
@@ -143,3 +147,60 @@ def test_every_setting_is_a_flag_with_help(here: Here) -> None:
         text = " ".join(here("train", name, "--help").stdout.split())
         for field in dataclasses.fields(method.config_class):
             assert f"--{field.name.replace('_', '-')} " in text
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    """Codes from elsewhere: principal components of scikit-learn's digits, with the digit as the factor."""
+    images, labels = load_digits(return_X_y=True)
+    codes = PCA(5, random_state=0).fit_transform(images)
+    np.savez(tmp_path / "codes.npz", codes=codes, factors=labels, names=["digit"])
+    table = pd.DataFrame(codes, columns=[f"z{i}" for i in range(5)]).assign(digit=labels)
+    table.to_csv(tmp_path / "codes.csv", index=False)
+    return tmp_path
+
+
+def test_codes_from_elsewhere_are_scored(digits: Path, here: Here) -> None:
+    done = here("score", "codes.npz", "--protocol", "fast", "--importance")
+    assert done.returncode == 0, done.stderr
+    assert "protocol fast, seed 0, rows: 1,000 train, 500 test, 1,797 all" in done.stdout
+    record = json.loads((digits / "scores.json").read_text())
+    assert 0.05 < record["scores"]["mig"] < 0.3
+    assert record["scores"]["dci.informativeness"] > 0.7
+    assert Image.open(digits / "importance.png").width > 800
+    again = here("score", "codes.csv", "--factors", "digit", "--protocol", "fast", "--out", "again.json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads((digits / "again.json").read_text())["scores"] == pytest.approx(record["scores"])
+
+
+def test_scores_with_intervals_and_of_a_run(tmp_path: Path, here: Here) -> None:
+    assert here("train", "beta_vae", *TRAIN, "--protocol", "fast").returncode == 0
+    done = here("score", "run", "--metrics", "mig,irs", "--confidence", "0.9")
+    assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["score", "mig", "irs"]
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())["scores"]
+    assert scores["irs.low"] <= scores["irs"] <= scores["irs.high"]
+
+
+SCORE_BAD = [
+    (["nothing.npz"], "nothing.npz does not exist"),
+    (["codes.npz", "--protocol", "dlb"], "there is no protocol 'dlb'; did you mean 'dlib'?"),
+    (["codes.npz", "--metrics", "mg"], "there is no metric 'mg'; did you mean 'mig'?"),
+    (["codes.npz", "--confidence", "95"], "confidence is 95.0; expected a number between 0 and 1"),
+    (["codes.csv"], "say which columns of codes.csv are factors with --factors"),
+    (["codes.csv", "--factors", "digt"], "has no column 'digt'; did you mean 'digit'?"),
+    (["nan.npz"], "codes column 2 is nan at row 7; expected finite numbers"),
+    (["short.npz"], "there are 1797 rows of codes but 10 of factors"),
+    (["codes.npz", "--metrics", "active_units", "--importance"], "none of the metrics has a matrix to draw"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), SCORE_BAD, ids=[" ".join(arguments) for arguments, _ in SCORE_BAD])
+def test_bad_codes_are_one_line(arguments: list[str], message: str, digits: Path, here: Here) -> None:
+    codes = np.load(digits / "codes.npz")["codes"]
+    np.savez(digits / "short.npz", codes=codes, factors=np.zeros(10, int))
+    codes[7, 2] = np.nan
+    np.savez(digits / "nan.npz", codes=codes, factors=np.zeros(len(codes), int))
+    done = here("score", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

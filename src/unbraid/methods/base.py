@@ -57,7 +57,7 @@ class Config:
         limits = field.metadata
         if limits["choices"] and value not in limits["choices"]:
             raise InputError(f"{field.name} is '{value}'{nearest(str(value), limits['choices'])}")
-        if kind is float and not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{field.name} is {value}; expected a finite number")
         if limits["low"] is not None and not value >= limits["low"]:
             raise InputError(f"{field.name} is {value}; expected at least {limits['low']}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.stats import entropy as normalised_entropy
 
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, split, standardise
+from unbraid.metrics._boosting import compute_threads, gbt
 
 # Fitted to training codes and one factor: importances of the codes (d,), and the predictions for the test codes.
 Estimator = Callable[[Array, Array, Array, int], tuple[Array, Array]]
@@ -45,13 +47,18 @@ def dci(
     seed = int(generator(rng).integers(2**31))
     importance = np.zeros((train_codes.shape[1], train_factors.shape[1]))
     accuracy = np.zeros(train_factors.shape[1])
-    for column in range(train_factors.shape[1]):
+
+    def measure(column: int) -> None:
         target, truth = train_factors[:, column], test_factors[:, column]
         if np.ptp(target) == 0:  # nothing to predict: no code is important, and one guess is as good as it gets
             accuracy[column] = np.mean(truth == target[0])
-            continue
+            return
         importance[:, column], predicted = fit(train_codes, target, test_codes, seed)
         accuracy[column] = _r2(truth, predicted) if regression else np.mean(predicted == truth)
+
+    longest_first = sorted(range(train_factors.shape[1]), key=lambda j: -len(np.unique(train_factors[:, j])))
+    with ThreadPoolExecutor(compute_threads() if estimator == "gbt" else 1) as pool:
+        list(pool.map(measure, longest_first))
     return from_importance(importance, accuracy, weighted_completeness)
 
 
@@ -85,34 +92,6 @@ def _one_minus_entropy(columns: Array) -> Array:
 def _r2(truth: Array, predicted: Array) -> float:
     spread = ((truth - truth.mean()) ** 2).sum()
     return float(1 - ((truth - predicted) ** 2).sum() / spread) if spread > 0 else 0.0
-
-
-def _gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
-    """LightGBM with the depth, rounds and rate of scikit-learn's booster; importance is the gain."""
-    import lightgbm
-
-    values, labels = np.unique(target, return_inverse=True)
-    settings = {
-        "objective": "binary" if len(values) == 2 else "multiclass",
-        "num_class": 1 if len(values) == 2 else len(values),
-        "learning_rate": 0.1,
-        "max_depth": 3,
-        "num_leaves": 8,
-        "min_data_in_leaf": 1,
-        "min_sum_hessian_in_leaf": 1e-3,
-        "max_bin": 255,
-        "seed": seed,
-        "deterministic": True,
-        "force_row_wise": True,
-        "num_threads": 0,
-        "verbosity": -1,
-    }
-    data = lightgbm.Dataset(codes, labels, free_raw_data=False, params={"verbosity": -1})
-    model = lightgbm.train(settings, data, num_boost_round=100)
-    gain = model.feature_importance("gain")
-    scores = np.asarray(model.predict(test))
-    chosen = (scores > 0.5).astype(int) if scores.ndim == 1 else scores.argmax(1)
-    return gain / max(gain.sum(), 1e-300), values[chosen]
 
 
 def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
@@ -150,7 +129,7 @@ def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, 
 
 # name -> how it is fitted, and whether it predicts numbers
 ESTIMATORS: dict[str, tuple[Estimator, bool]] = {
-    "gbt": (_gbt, False),
+    "gbt": (gbt, False),
     "gbt_exact": (_gbt_exact, False),
     "l1_svm": (_l1_svm, False),
     "forest": (_forest, True),

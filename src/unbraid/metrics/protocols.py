@@ -16,11 +16,20 @@ from unbraid.metrics.active_units import active_units
 from unbraid.metrics.beta_vae_score import beta_vae_score
 from unbraid.metrics.code_information import code_information
 from unbraid.metrics.dci import dci
+from unbraid.metrics.dci_es import dci_es
+from unbraid.metrics.dcimig import dcimig
+from unbraid.metrics.downstream import downstream
 from unbraid.metrics.explicitness import explicitness
 from unbraid.metrics.factor_vae_score import factor_vae_score
+from unbraid.metrics.infomec import infomec
 from unbraid.metrics.irs import irs
+from unbraid.metrics.jemmig import jemmig
+from unbraid.metrics.med import med
 from unbraid.metrics.mig import mig
+from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
+from unbraid.metrics.probes import probes
+from unbraid.metrics.retrieved_factors import retrieved_factors
 from unbraid.metrics.sap import sap
 from unbraid.metrics.total_correlation import total_correlation
 from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
@@ -46,6 +55,15 @@ METRICS: dict[str, Metric] = {
     "beta_vae": Metric(beta_vae_score, "all"),
     "factor_vae": Metric(factor_vae_score, "all"),
     "irs": Metric(irs, "train"),
+    "infomec": Metric(infomec, "train"),
+    "mig_sup": Metric(mig_sup, "train"),
+    "jemmig": Metric(jemmig, "train"),
+    "dcimig": Metric(dcimig, "train"),
+    "med": Metric(med, "train"),
+    "retrieved_factors": Metric(retrieved_factors, "train"),
+    "dci_es": Metric(dci_es, "split"),
+    "downstream": Metric(downstream, "split"),
+    "probes": Metric(probes, "split"),
     "total_correlation": Metric(total_correlation, "codes"),
     "wasserstein_correlation": Metric(wasserstein_correlation, "codes"),
     "code_information": Metric(code_information, "codes"),
@@ -136,8 +154,8 @@ def score(
 
     With `test=(codes, factors)` the first pair is the training set and both are used as they are; without it the rows
     are split. `protocol` is a name or a mapping from metrics to their settings; `metrics` keeps only some of them.
-    `confidence=0.95` adds `NAME.low` and `NAME.high`, quantiles over `resamples` bootstrap samples of the rows: every
-    metric is then computed that many times more.
+    `confidence=0.95` adds `NAME.low` and `NAME.high` from `resamples` bootstrap samples of the rows: every metric is
+    then computed that many times more.
     """
     if confidence is not None and not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
@@ -156,7 +174,7 @@ def score(
             table |= _measure(metric, settings, sets, int(rng.integers(2**31)), table.arrays)
             advance(note=metric)
         if confidence is not None:
-            table |= _intervals(chosen, sets, confidence, resamples, rng, advance)
+            table |= _intervals(table, chosen, sets, confidence, resamples, rng, advance)
     table.notes = sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
     return table
 
@@ -229,8 +247,18 @@ def _measure(
 
 
 def _intervals(
-    protocol: Protocol, sets: _Sets, confidence: float, resamples: int, rng: np.random.Generator, advance: Advance
+    scores: Mapping[str, float],
+    protocol: Protocol,
+    sets: _Sets,
+    confidence: float,
+    resamples: int,
+    rng: np.random.Generator,
+    advance: Advance,
 ) -> dict[str, float]:
+    """The spread of bootstrap scores around their median, put around the score itself.
+
+    Resampling repeats rows, which shifts many metrics (a histogram's information rises): the median takes that out.
+    """
     drawn: dict[str, list[float]] = {}
     for _ in range(resamples):
         sample = sets.resampled(rng)
@@ -241,5 +269,6 @@ def _intervals(
     tail = (1 - confidence) / 2
     bounds: dict[str, float] = {}
     for name, values in drawn.items():
-        bounds[f"{name}.low"], bounds[f"{name}.high"] = np.quantile(values, [tail, 1 - tail]).tolist()
+        spread = np.quantile(values, [tail, 1 - tail]) - np.median(values)
+        bounds[f"{name}.low"], bounds[f"{name}.high"] = (scores[name] + spread).tolist()
     return bounds

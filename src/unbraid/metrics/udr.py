@@ -80,4 +80,5 @@ def _agreement(matrix: Array) -> float:
 
 def _relative_strength(matrix: Array) -> Array:
     total = matrix.sum(0)
-    return np.divide(matrix.max(0) ** 2, total, out=np.zeros_like(total), where=total > 0)
+    strength: Array = np.divide(matrix.max(0) ** 2, total, out=np.zeros_like(total), where=total > 0)
+    return strength

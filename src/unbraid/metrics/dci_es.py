@@ -1,0 +1,129 @@
+"""DCI-ES: explicitness from loss-capacity curves, and size (Eastwood et al. 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from unbraid.errors import InputError, nearest
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, split, standardise
+from unbraid.metrics._logistic import logistic
+
+# Probes of one family fitted to standardised training codes and a factor: predictions at each capacity.
+Family = Callable[[Array, Array, Array, Sequence[int], bool, np.random.Generator], list[Array]]
+CAPACITIES = {"fourier": (0, 8, 32, 128, 512), "forest": (1, 2, 4, 8, 16)}
+
+
+def dci_es(
+    codes: Any,
+    factors: Any,
+    *,
+    test: Pair | None = None,
+    family: str = "fourier",
+    capacities: Sequence[int] | None = None,
+    categorical: Sequence[int] = (),
+    draws: int = 3,
+    rng: Rng = None,
+) -> Scores:
+    """How simple a probe may be and still read the factors (`explicitness`), and how few codes there are (`size`).
+
+    For each factor, probes of growing capacity κ_1 … κ_T give a curve of test losses, 1 - R², or for `categorical`
+    factors the error rate over that of the commonest value; a probe counts as good as the best one before it, and none
+    worse than a constant. `explicitness` is the mean over factors of 1 - A / ½(κ_T - κ_1), A the area between the curve
+    and its lowest loss: 1 where the simplest probe is the best, 0 where the loss falls linearly from 1 to 0 over the
+    whole range, at least -1. `size` is factors over codes, K / L: 1 where they are as many, less where codes are spare,
+    above 1 where factors outnumber them. `informativeness` is 1 less the mean lowest loss, in [0, 1].
+
+    One code a factor scores 1, 1, 1. Codes from which only a strong probe reads the factors have low explicitness.
+    **Noise has explicitness near 1**: no probe gets better; read it beside the informativeness. Scaling and shifting
+    codes changes nothing; permuting and flipping them changes which random probes they meet, and the score a little.
+    Losses are means over so many `draws` of the probes.
+    Constant codes score informativeness 0, explicitness 1; a single-valued factor counts the same.
+
+    Families: `fourier`, linear models of the codes and so many random Fourier features of them (0 is a linear probe; κ
+    the logarithm of the number of weights; ridge regression, or logistic for `categorical` factors); `forest`, random
+    forests of that depth (κ the depth).
+
+    `arrays`: `loss` (T, k), `capacity` (T,): κ, `per_factor` (k,).
+    """
+    if family not in FAMILIES:
+        raise InputError(f"there is no family '{family}'{nearest(family, FAMILIES)}")
+    steps = sorted(set(CAPACITIES[family] if capacities is None else capacities))
+    if len(steps) < 2 or steps[0] < (0 if family == "fourier" else 1):
+        raise InputError(f"capacities are {tuple(steps)}; expected two or more, of at least {CAPACITIES[family][0]}")
+    if draws < 1:
+        raise InputError(f"draws is {draws}; expected at least 1")
+    rng = generator(rng)
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+    count = train_factors.shape[1]
+    wrong = [column for column in categorical if not 0 <= column < count]
+    if wrong:
+        raise InputError(f"categorical names factor {wrong[0]}, but there are factors 0 to {count - 1}")
+    train_codes, test_codes = standardise(train_codes, test_codes)
+    width = train_codes.shape[1]
+    capacity = np.log(np.asarray(steps) + width + 1.0) if family == "fourier" else np.asarray(steps, float)
+    loss = np.ones((len(steps), count))
+    for column in range(count):
+        target, truth = train_factors[:, column], test_factors[:, column]
+        if np.ptp(target) == 0:
+            continue
+        named = column in categorical
+        measure = _error_rate if named else _unexplained
+        curves = []
+        for _ in range(draws):
+            predictions = FAMILIES[family](train_codes, target, test_codes, steps, named, rng)
+            curves.append([measure(truth, predicted) for predicted in predictions])
+        loss[:, column] = np.mean(curves, axis=0)
+    loss = np.minimum.accumulate(loss.clip(0, 1), axis=0)
+    above = loss - loss[-1]
+    area = ((above[1:] + above[:-1]) / 2 * np.diff(capacity)[:, None]).sum(0)
+    per_factor = 1 - area / (0.5 * (capacity[-1] - capacity[0]))
+    scores = {
+        "explicitness": per_factor.mean(),
+        "size": count / width,
+        "informativeness": 1 - loss[-1].mean(),
+    }
+    return Scores(scores, loss=loss, capacity=capacity, per_factor=per_factor)
+
+
+def _unexplained(truth: Array, predicted: Array) -> float:
+    """1 - R²."""
+    spread = ((truth - truth.mean()) ** 2).sum()
+    return float(((truth - predicted) ** 2).sum() / spread) if spread > 0 else 1.0
+
+
+def _error_rate(truth: Array, predicted: Array) -> float:
+    """The part of rows predicted wrongly, over that of always naming the commonest value."""
+    commonest = np.unique(truth, return_counts=True)[1].max() / len(truth)
+    return float(np.mean(truth != predicted) / (1 - commonest)) if commonest < 1 else 1.0
+
+
+def _fourier(
+    codes: Array, target: Array, test: Array, steps: Sequence[int], named: bool, rng: np.random.Generator
+) -> list[Array]:
+    """Linear in the codes and the first so many of one draw of features cos(w·z + b)."""
+    width = codes.shape[1]
+    w, b = rng.normal(size=(width, steps[-1])), rng.uniform(0, 2 * np.pi, steps[-1])
+    train, held = (np.concatenate([z, np.cos(z @ w + b)], axis=1) for z in (codes, test))
+    if named:
+        return [logistic(train[:, : width + step], target, held[:, : width + step]) for step in steps]
+    shift, centre = train.mean(0), target.mean()
+    train, held = train - shift, held - shift
+    gram, moment = train.T @ train + 1e-3 * len(train) * np.eye(width + steps[-1]), train.T @ (target - centre)
+    ends = [width + step for step in steps]
+    return [held[:, :end] @ np.linalg.solve(gram[:end, :end], moment[:end]) + centre for end in ends]
+
+
+def _forest(
+    codes: Array, target: Array, test: Array, steps: Sequence[int], named: bool, rng: np.random.Generator
+) -> list[Array]:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    kind, seed = RandomForestClassifier if named else RandomForestRegressor, int(rng.integers(2**31))
+    models = (kind(n_estimators=30, max_depth=depth, random_state=seed) for depth in steps)
+    return [np.asarray(model.fit(codes, target).predict(test)) for model in models]
+
+
+FAMILIES: dict[str, Family] = {"fourier": _fourier, "forest": _forest}

@@ -1,0 +1,104 @@
+"""InfoM, InfoE, InfoC: modularity, explicitness and compactness by information (Hsu et al. 2023)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from unbraid.errors import InputError, nearest
+from unbraid.metrics._arrays import Array, Rng, Scores, paired, standardise
+from unbraid.metrics._information import discretise, entropy, mutual_information, nearest_information, relabel
+
+ESTIMATORS = ("knn", "bins", "values")
+
+
+def infomec(
+    codes: Any,
+    factors: Any,
+    *,
+    estimator: str = "knn",
+    neighbours: int = 10,
+    bins: int = 20,
+    inactive: float = 1 / 20,
+    rng: Rng = None,
+) -> Scores:
+    """How much of what a code tells is about one factor, how much of a factor is in one code, and how readably.
+
+    With N_ij = I(z_i; v_j) / H(v_j) over active codes and k factors: `infom` is the mean over codes of
+    (max_j N_ij / Σ_j N_ij - 1/k) / (1 - 1/k), 1 where each code tells about one factor only. `infoc` is the same for
+    factors over the codes, 1 where each factor is told by one code only. `infoe` is the mean over factors of
+    1 - L_j / log(values of v_j), L_j the log-loss of a logistic regression of v_j on all codes: 1 where the factors
+    can be read off linearly. All in [0, 1]; permuting, flipping and shifting codes changes nothing, scaling only which
+    codes are active: those whose range passes `inactive` times the widest range.
+
+    One code a factor scores 1, 1, 1; a rotation of them 0 for `infom` and `infoc`, 1 for `infoe`; noise about 0 for
+    `infoe` and **anything** for the other two, as ratios of next to nothing. Estimators: `knn` (Ross 2014), `bins`
+    (equal-width histograms), `values` (for quantised codes: the information of the values themselves, which `infoe`
+    reads one-hot; every code that varies is active).
+
+    A code or factor without information counts 0, and so does a factor with a single value. With one factor `infom`,
+    and with one active code `infoc`, is 1 wherever there is information. Without an active code all are 0.
+
+    `arrays`: `information` (d, k), normalised, `active` (d,), `per_code` (active codes,), `per_factor` (k,),
+    `explicitness` (k,).
+    """
+    if estimator not in ESTIMATORS:
+        raise InputError(f"there is no estimator '{estimator}'{nearest(estimator, ESTIMATORS)}")
+    if neighbours < 1:
+        raise InputError(f"neighbours is {neighbours}; expected at least 1")
+    table, labels = paired(codes, factors)
+    spread = np.ptp(table, axis=0)
+    active = spread > (0 if estimator == "values" else inactive * spread.max())
+    if estimator == "knn":
+        found = nearest_information(table, labels, neighbours)
+    else:
+        found = mutual_information(relabel(table)[0] if estimator == "values" else discretise(table, bins), labels)
+    entropies = entropy(labels)
+    information = np.divide(found, entropies, out=np.zeros_like(found), where=entropies > 0)
+    per_code, per_factor = _share(information[active]), _share(information[active].T)
+    explicitness = np.zeros(labels.shape[1])
+    if active.any():
+        inputs = _one_hot(table) if estimator == "values" else standardise(table)[0]
+        explicitness = np.array([_explicitness(inputs, relabel(column[:, None])[0][:, 0]) for column in labels.T])
+    scores = {
+        "infom": per_code.mean() if active.any() else 0.0,
+        "infoe": explicitness.mean(),
+        "infoc": per_factor.mean(),
+    }
+    arrays = {"per_code": per_code, "per_factor": per_factor, "explicitness": explicitness}
+    return Scores(scores, information=information, active=active, **arrays)
+
+
+def _share(rows: Array) -> Array:
+    """The largest entry's share of each row's sum, from 0 for the least it can be to 1; 0 where a row is empty."""
+    width = rows.shape[1]
+    if width == 0:
+        return np.zeros(len(rows))
+    total = rows.sum(1)
+    if width == 1:
+        return np.asarray((total > 0).astype(float))
+    share = np.divide(rows.max(1), total, out=np.full(len(rows), 1 / width), where=total > 0)
+    return np.asarray((share - 1 / width) / (1 - 1 / width))
+
+
+def _one_hot(table: Array) -> Array:
+    numbered, counts = relabel(table)
+    return np.concatenate([np.eye(count)[column] for column, count in zip(numbered.T, counts, strict=True)], axis=1)
+
+
+def _explicitness(inputs: Array, target: Array) -> float:
+    """1 - log-loss / log(values), on the rows the model was fitted to; with balanced classes the loss of knowing
+    nothing is the log of their number."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    count = int(target.max()) + 1
+    if count == 1:
+        return 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # separable classes have no optimum without a penalty
+        model = LogisticRegression(C=np.inf, class_weight="balanced").fit(inputs, target)
+    loss = -model.predict_log_proba(inputs)[np.arange(len(target)), target].mean()
+    return float(np.clip(1 - loss / np.log(count), 0, 1))

@@ -1,0 +1,69 @@
+"""How many factors the codes retrieve (multitask, appendix I)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid.errors import InputError
+from unbraid.metrics._arrays import Array, Rng, Scores, paired
+
+
+def retrieved_factors(
+    codes: Any, factors: Any, *, level: float = 0.05, bonferroni: bool = False, rng: Rng = None
+) -> Scores:
+    """Each code is matched to the factor with which its Spearman correlation is largest, if it is significant.
+
+    `retrieved` is the number of different factors matched, `fraction` that over all factors; `mean`, `std`, `min` and
+    `max` are of the codes' largest absolute correlations, 0 for a code that matches none. `retrieved` is from 0 to
+    the smaller of codes and factors, the rest in [0, 1]. One code a factor, in its order or against it: all factors,
+    correlations 1. Noise: none, but for chance: with 5 factors about a code in four finds one at the paper's `level`;
+    `bonferroni` divides it by the number of pairs. Unchanged by permuting and flipping codes and by any increasing map
+    of them. Correlation needs an order: factors that are mere names (shapes) count by their numbering. Constant codes
+    and single-valued factors match nothing, nor do fewer than 3 rows.
+
+    `arrays`: `correlation` (d, k), `p_value` (d, k), `match` (d,): the factor of each code, or -1.
+    """
+    if not 0 < level <= 1:
+        raise InputError(f"level is {level}; expected a number between 0 and 1, such as 0.05")
+    table, labels = paired(codes, factors)
+    correlation = _spearman(table, labels)
+    p_value = _p_value(correlation, len(table))
+    limit = level / correlation.size if bonferroni else level
+    strength = np.where(p_value < limit, np.abs(correlation), 0.0)
+    largest = strength.max(1)
+    match = np.where(largest > 0, strength.argmax(1), -1)
+    found = len(set(match[match >= 0].tolist()))
+    scores = {
+        "retrieved": found,
+        "fraction": found / labels.shape[1],
+        "mean": largest.mean(),
+        "std": largest.std(),
+        "min": largest.min(),
+        "max": largest.max(),
+    }
+    return Scores(scores, correlation=correlation, p_value=p_value, match=match)
+
+
+def _spearman(a: Array, b: Array) -> Array:
+    """The correlation of ranks of all pairs of columns, ties at their mean; 0 where a column is constant: (d, k)."""
+    from scipy.stats import rankdata
+
+    ranks = []
+    for columns in (a, b):
+        centred = rankdata(columns, axis=0) - (len(columns) + 1) / 2
+        length = np.sqrt((centred**2).sum(0))
+        ranks.append(np.divide(centred, length, out=np.zeros_like(centred), where=length > 0))
+    return np.asarray((ranks[0].T @ ranks[1]).clip(-1, 1))
+
+
+def _p_value(correlation: Array, n: int) -> Array:
+    """Two-sided, by Student's t with n - 2 degrees of freedom, as SciPy's `spearmanr` has it."""
+    from scipy.stats import t as student
+
+    if n < 3:
+        return np.ones_like(correlation)
+    with np.errstate(divide="ignore"):
+        t = correlation * np.sqrt((n - 2) / ((1 - correlation) * (1 + correlation)))
+    return np.asarray(2 * student.sf(np.abs(t), n - 2))
