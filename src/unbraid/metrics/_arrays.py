@@ -55,7 +55,10 @@ def as_factors(factors: Any, name: str = "factors") -> Array:
 def _as_table(values: Any, name: str) -> Array:
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
-    table = np.asarray(values)
+    try:
+        table = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise InputError(f"{name} have rows of different lengths; expected (samples, columns)") from None
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or not table.shape[0] or not table.shape[1]:
@@ -91,8 +94,8 @@ def split(codes: Any, factors: Any, test: Pair | None, rng: Rng) -> tuple[Array,
 
 def standardise(codes: Array, *others: Array) -> list[Array]:
     """Codes, and others by the same shift and scale, with mean 0 and standard deviation 1; constant ones stay 0."""
-    mean, deviation = codes.mean(0), codes.std(0)
-    deviation = np.where(deviation > 0, deviation, 1)
+    moving = np.ptp(codes, axis=0) > 0  # the deviation of a constant may be a rounding error
+    mean, deviation = np.where(moving, codes.mean(0), codes[0]), np.where(moving, codes.std(0), 1)
     return [(table - mean) / deviation for table in (codes, *others)]
 
 

@@ -17,15 +17,16 @@ def irs(
 
     For code z and factor g: the mean over values of g of the `quantile` of |z - E[z|g]|, over the largest deviation of
     z; 1 minus that is the code's robustness, for its best factor. The score weighs codes by their largest deviation.
-    Constant codes are left out; where all are constant the score is 0. Range [0, 1]; 1 where each code is a function
-    of one factor. The paper takes the maximum (`quantile=1`), the reference code the 99th percentile and factors in
-    20 bins (`bins=None` takes them as they are).
+    Constant codes are left out; where all are constant the score is 0. At most 1, where each code is a function of one
+    factor; near 0 for codes that follow none, and a little below where rows that share a value spread further around
+    their mean than all rows around theirs. The paper takes the maximum (`quantile=1`), the reference code the 99th
+    percentile and factors in 20 bins (`bins=None` takes them as they are).
 
     `arrays`: `robustness` (d, k), NaN for constant codes.
     """
     table, labels = paired(codes, factors)
     held = labels if bins is None else discretise(labels.astype(np.float64), bins)
-    active = table.var(0) > 0
+    active = np.ptp(table, axis=0) > 0
     robustness: Array = np.full((table.shape[1], labels.shape[1]), np.nan)
     if not active.any():
         return Scores({"irs": 0.0}, robustness=robustness)

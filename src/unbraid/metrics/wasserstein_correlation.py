@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import sqrtm
 
 from unbraid.metrics._arrays import Rng, Scores, as_codes
 
@@ -18,9 +17,9 @@ def wasserstein_correlation(codes: Any, *, rng: Rng = None) -> Scores:
     table = as_codes(codes)
     covariance = np.atleast_2d(np.cov(table, rowvar=False))
     variances = np.diag(covariance)
-    # C diag C is similar to the symmetric D^½ C D^½, whose root has the same trace and no imaginary part
+    # C diag C is similar to the symmetric D^½ C D^½; the trace of its root is a sum over eigenvalues, singular or not
     roots = np.sqrt(variances)
-    cross = np.trace(np.real(sqrtm(roots[:, None] * covariance * roots)))
+    cross = np.sqrt(np.linalg.eigvalsh(roots[:, None] * covariance * roots).clip(0)).sum()
     distance = max(0.0, 2 * variances.sum() - 2 * cross)
     total = variances.sum()
     return Scores({"wasserstein_correlation": distance, "normalised": distance / total if total > 0 else 0.0})

@@ -1,0 +1,269 @@
+"""Speed of the metrics beside the plain scikit-learn version of the same protocol, as ratios in one run.
+
+The plain version is what one would write first, and how the reference code works: a `mutual_info_score` for every pair,
+scikit-learn's booster, a Python loop over the points of the intervention scores. Where it takes minutes, a fraction runs and
+its time is scaled up; every line says which. Encoding runs in a process of its own, because allocator settings stick to
+one.
+
+    python bench/metrics.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Pair = tuple[Array, Array]
+SIZES = (3, 6, 40, 32, 32)
+BATCH = 64
+ROUNDS = 100  # of the booster
+POINTS = 15_000  # of an intervention score, training and test
+# images the reference encodes: train and test sets for each metric, then two batches a point or one, and the variances
+ENCODED = {"sets": 6 * 10_000 + 3 * 5_000, "beta_vae": 2 * BATCH * POINTS, "factor_vae": 10_000 + BATCH * POINTS}
+
+
+def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def example(rows: int, seed: int = 0) -> Pair:
+    """Codes such as a VAE finds: some factors clean, some mixed, some codes noise."""
+    rng = np.random.default_rng(seed)
+    factors = np.stack([rng.integers(size, size=rows) for size in SIZES], 1)
+    spread = (factors - factors.mean(0)) / factors.std(0)
+    weights = np.eye(5) + 0.4 * np.random.default_rng(1).normal(size=(5, 5))
+    return np.hstack([spread @ weights, np.zeros((rows, 5))]) + 0.2 * rng.normal(size=(rows, 10)), factors
+
+
+# The plain version
+
+
+def histograms(codes: Array) -> Array:
+    return np.stack([np.digitize(column, np.histogram(column, 20)[1][:-1]) for column in codes.T], 1)
+
+
+def information_by_loop(a: Array, b: Array) -> Array:
+    from sklearn.metrics import mutual_info_score
+
+    return np.array([[mutual_info_score(x, y) for y in b.T] for x in a.T])
+
+
+def plain_mig(train: Pair, test: Pair) -> float:
+    from sklearn.metrics import mutual_info_score
+
+    information = np.sort(information_by_loop(histograms(train[0]), train[1]), axis=0)
+    entropies = np.array([mutual_info_score(column, column) for column in train[1].T])
+    return float(np.mean((information[-1] - information[-2]) / entropies))
+
+
+def plain_modularity(train: Pair, test: Pair) -> float:
+    squared = information_by_loop(histograms(train[0]), train[1]) ** 2
+    top = squared.max(1)
+    return float(np.mean(1 - (squared.sum(1) - top) / top / (squared.shape[1] - 1)))
+
+
+def plain_dci(train: Pair, test: Pair, rounds: int) -> list[float]:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    accuracies = []
+    for column in range(train[1].shape[1]):
+        model = GradientBoostingClassifier(n_estimators=rounds).fit(train[0], train[1][:, column])
+        model.feature_importances_  # noqa: B018
+        accuracies.append(float(np.mean(model.predict(test[0]) == test[1][:, column])))
+    return accuracies
+
+
+def plain_sap(train: Pair, test: Pair) -> float:
+    from sklearn.svm import LinearSVC
+
+    scores = np.zeros((train[0].shape[1], train[1].shape[1]))
+    for i, j in np.ndindex(scores.shape):
+        model = LinearSVC(C=0.01, class_weight="balanced").fit(train[0][:, [i]], train[1][:, j])
+        scores[i, j] = np.mean(model.predict(test[0][:, [i]]) == test[1][:, j])
+    scores = np.sort(scores, axis=0)
+    return float(np.mean(scores[-1] - scores[-2]))
+
+
+def plain_explicitness(train: Pair, test: Pair) -> float:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.preprocessing import LabelBinarizer, StandardScaler
+
+    scaler, found = StandardScaler().fit(train[0]), []
+    for column in range(train[1].shape[1]):
+        model = LogisticRegression().fit(scaler.transform(train[0]), train[1][:, column])
+        binary = LabelBinarizer().fit(model.classes_).transform(test[1][:, column])
+        likely = model.predict_proba(scaler.transform(test[0]))
+        shown = [value for value in range(binary.shape[1]) if 0 < binary[:, value].sum() < len(binary)]
+        found.append(np.mean([roc_auc_score(binary[:, value], likely[:, value]) for value in shown]))
+    return float(np.mean(found))
+
+
+def plain_points(train: Pair, test: Pair, points: int) -> None:
+    """The points of both intervention scores, one after the other; their classifiers take next to nothing."""
+    rng = np.random.default_rng(0)
+    codes, factors = np.concatenate([train[0], test[0]]), np.concatenate([train[1], test[1]])
+    variances = codes.var(0, ddof=1)
+    rows_of = [[np.flatnonzero(column == value) for value in range(size)] for column, size in zip(factors.T, SIZES)]  # noqa: B905
+    for _ in range(points):
+        column = rng.integers(factors.shape[1])
+        values = rng.integers(SIZES[column], size=BATCH)
+        first, second = ([rng.choice(rows_of[column][value]) for value in values] for _ in range(2))
+        np.abs(codes[first] - codes[second]).mean(0)
+        rows = rng.choice(rows_of[column][values[0]], BATCH)
+        np.argmin(codes[rows].var(0, ddof=1) / variances)
+
+
+def plain_rest(train: Pair, test: Pair) -> None:
+    """IRS and what needs no factors."""
+    from scipy.linalg import sqrtm
+
+    codes, factors = train
+    binned = histograms(factors.astype(float))
+    largest = np.abs(codes - codes.mean(0)).max(0)
+    for column in binned.T:
+        for value in np.unique(column):
+            group = codes[column == value]
+            np.percentile(np.abs(group - group.mean(0)), 99, axis=0) / largest
+    covariance = np.cov(codes.T)
+    np.linalg.slogdet(covariance)
+    np.trace(sqrtm(covariance @ np.diag(np.diag(covariance))))
+    information_by_loop(histograms(codes), histograms(codes))
+
+
+def plain_protocol(train: Pair, test: Pair, rounds: int, points: int) -> dict[str, float]:
+    """Seconds of each part, scaled up to the whole protocol."""
+    parts: dict[str, tuple[Callable[[], Any], float]] = {
+        "mig": (lambda: plain_mig(train, test), 1),
+        "modularity": (lambda: plain_modularity(train, test), 1),
+        "dci": (lambda: plain_dci(train, test, rounds), ROUNDS / rounds),
+        "sap": (lambda: plain_sap(train, test), 1),
+        "explicitness": (lambda: plain_explicitness(train, test), 1),
+        "interventions": (lambda: plain_points(train, test, points), POINTS / points),
+        "rest": (lambda: plain_rest(train, test), 1),
+    }
+    return {name: seconds(work)[0] * scale for name, (work, scale) in parts.items()}
+
+
+# From images
+
+
+def plain_encoding(images: int) -> float:
+    """Seconds an image to draw a batch, make floats of it and encode it: default allocator, layout and precision."""
+    import torch
+    from torch import nn
+
+    from unbraid.data import load
+
+    data = load("dsprites")
+    encoder = nn.Sequential(
+        nn.Conv2d(1, 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 32, 4, 2, 1), nn.ReLU(),
+        nn.Conv2d(32, 64, 4, 2, 1), nn.ReLU(), nn.Conv2d(64, 64, 4, 2, 1), nn.ReLU(),
+        nn.Flatten(), nn.Linear(1024, 256), nn.ReLU(), nn.Linear(256, 20),
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    data.sample(BATCH, rng)
+    start = time.perf_counter()
+    with torch.no_grad():
+        for _ in range(images // BATCH):
+            encoder(data.sample(BATCH, rng)[0].float() / 255)
+    return (time.perf_counter() - start) / (images // BATCH * BATCH)
+
+
+def ours_from_images(samples: int, protocol: str) -> float:
+    """Seconds from images to all scores: encode once, every metric reads the codes."""
+    from unbraid import score
+    from unbraid.data import load
+    from unbraid.methods import build
+    from unbraid.represent import represent
+
+    data = load("dsprites")
+    data.sample(BATCH, 0)  # drawing the data set for the first time is nobody's encoding
+    method = build("beta_vae", data)
+
+    def work() -> None:
+        found = represent(method, data, samples=samples)
+        score(found.codes, found.factors, protocol=protocol)
+
+    return seconds(work)[0]
+
+
+def in_process(work: str, quick: bool) -> float:
+    command = [sys.executable, __file__, "--work", work, *(["--quick"] if quick else [])]
+    return float(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
+
+
+# The table
+
+
+def report(what: str, ours: float, plain: float, wanted: float, note: str) -> None:
+    print(f"{what:34}{ours:9.2f} s{plain:10.1f} s{plain / ours:8.1f}x{wanted:7.0f}x   {note}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the rows and smaller fractions: does it run?")
+    parser.add_argument("--work", choices=["encode", "score"], help=argparse.SUPPRESS)
+    quick = (arguments := parser.parse_args()).quick
+    warnings.simplefilter("ignore")
+    encoded = 1_280 if quick else 12_800
+    samples = 3_000 if quick else 50_000
+    if arguments.work:
+        found = plain_encoding(encoded) if arguments.work == "encode" else ours_from_images(samples, "dlib")
+        print(json.dumps(found))
+        return
+
+    from unbraid import score
+    from unbraid.metrics import dci, udr
+    from unbraid.metrics._information import discretise, mutual_information
+
+    rows, held, rounds, points = (2_000, 1_000, 1, 100) if quick else (10_000, 5_000, 2, 500)
+    train, test = example(rows), example(held, 2)
+    print(f"{rows} + {held} points, factors {SIZES}, 10 codes{'; --quick: not the figures' if quick else ''}")
+    print(f"{'':34}{'ours':>11}{'plain':>12}{'ratio':>9}{'wanted':>8}")
+
+    score(*example(300), protocol="dlib", metrics=["dci", "sap"])  # imports
+    plain = plain_protocol(train, test, rounds, points)
+    whole = sum(plain.values())
+    fractions = f"booster {rounds} of {ROUNDS} rounds, {points} of {POINTS} points"
+    report("protocol dlib", seconds(lambda: score(*train, test=test))[0], whole, 15, f"plain: {fractions}")
+    ours = seconds(lambda: dci(*train, test=test))[0]
+    report("dci, gbt", ours, plain["dci"], 20, f"plain: {rounds} of {ROUNDS} rounds, scaled")
+
+    binned = discretise(train[0])
+    repeats = 5
+    ours = min(seconds(lambda: mutual_information(binned, train[1]))[0] for _ in range(repeats))
+    slow, expected = seconds(lambda: information_by_loop(binned, train[1]))
+    difference = np.abs(mutual_information(binned, train[1]) - expected).max()
+    report("mutual information of all pairs", ours, slow, 20, f"largest difference {difference:.0e}; best of {repeats}")
+    assert difference < 1e-9
+
+    models = 10 if quick else 50
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(1000, 10))
+    codes = [shared @ (np.eye(10) + 0.3 * rng.normal(size=(10, 10))) for _ in range(models)]
+    for kind in ("lasso", "spearman"):
+        took = seconds(lambda kind=kind: udr(codes, correlation=kind))[0]
+        print(f"{f'udr of {models} models, {kind}':34}{took:9.2f} s{'':29}   wanted under 10 s for 50 models")
+
+    images = sum(ENCODED.values())
+    encoding = in_process("encode", quick) * images
+    ours = in_process("score", quick)
+    note = f"plain: {images:,} images at the speed of {encoded:,} ({encoding:.0f} s), and the protocol above"
+    report(f"{samples:,} images to all scores", ours, encoding + whole, 20, note)
+    print("plain by part, scaled: " + ", ".join(f"{name} {took:.1f} s" for name, took in plain.items()))
+
+
+if __name__ == "__main__":
+    main()

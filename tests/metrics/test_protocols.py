@@ -1,0 +1,248 @@
+"""`score` and its protocols, and the traps that public implementations of the metrics fell into."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unbraid
+from tests.metrics.examples import factors_of, noise, perfect
+from unbraid.errors import InputError
+from unbraid.metrics import METRICS, PROTOCOLS, dci, irs, mig, modularity, score, udr
+from unbraid.metrics._information import discretise, entropy, mutual_information
+from unbraid.metrics.dci import from_importance
+
+Array = np.ndarray[Any, Any]
+QUICK = ["mig", "sap", "modularity", "irs", "total_correlation"]
+DLIB = {
+    "mig",
+    "dci.disentanglement",
+    "dci.completeness",
+    "dci.informativeness",
+    "sap",
+    "modularity",
+    "explicitness",
+    "beta_vae",
+    "factor_vae",
+    "irs",
+    "total_correlation",
+    "wasserstein_correlation",
+    "wasserstein_correlation.normalised",
+    "code_information",
+    "active_units",
+}
+NEAR = 1 - math.log(2) / math.log(3)  # 1 minus the entropy of two thirds alike
+
+
+def mixture(n: int = 600, seed: int = 0) -> tuple[Array, Array]:
+    factors = factors_of(n, seed=seed)
+    weights = np.array([[1.0, 0.4, 0.0], [0.0, 1.0, 0.3], [0.2, 0.0, 1.0]])
+    return factors @ weights + 0.5 * noise(n, seed=seed + 1), factors
+
+
+def test_the_keys_are_flat_names() -> None:
+    codes, factors = mixture(300)
+    found = score(codes, factors, protocol="fast")
+    assert set(found) == DLIB
+    assert all(isinstance(value, float) for value in found.values())
+    assert unbraid.score is score
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_protocol_runs_and_names_metrics_that_exist(name: str) -> None:
+    assert set(PROTOCOLS[name].metrics) <= set(METRICS)
+    codes, factors = mixture(300)
+    quick = [metric for metric in PROTOCOLS[name].metrics if metric not in ("beta_vae", "factor_vae")]
+    found = score(codes, factors, protocol=name, metrics=quick)
+    assert all(math.isfinite(value) for value in found.values())
+    assert found.protocol == name
+
+
+def test_without_a_test_set_the_rows_are_split() -> None:
+    codes, factors = mixture(300)
+    found = score(codes, factors, metrics=QUICK)
+    assert found.samples == {"train": 200, "test": 100, "all": 300}
+    large = score(np.tile(codes, (100, 1)), np.tile(factors, (100, 1)), protocol="fast", metrics=["active_units"])
+    assert large.samples == {"train": 1000, "test": 500, "all": 30_000}  # no more than the protocol asks for
+
+
+def test_with_a_test_set_both_are_used_as_they_are() -> None:
+    codes, factors = mixture(600)
+    train, test = (codes[:400], factors[:400]), (codes[400:], factors[400:])
+    found = score(*train, test=test, metrics=[*QUICK, "dci"], rng=3)
+    assert found.samples == {"train": 400, "test": 200, "all": 600}
+    assert found["mig"] == mig(*train)["mig"]
+    assert found["irs"] == irs(*train)["irs"]
+    assert found["dci.informativeness"] == pytest.approx(dci(*train, test=test)["informativeness"], abs=0.02)
+    with pytest.raises(InputError, match="different numbers of codes or factors"):
+        score(*train, test=(codes[400:, :2], factors[400:]), metrics=QUICK)
+
+
+def test_a_protocol_of_ones_own() -> None:
+    codes, factors = mixture(300)
+    found = score(codes, factors, test=(codes, factors), protocol={"mig": {"bins": 5}, "sap": {"predictor": "r2"}})
+    assert list(found) == ["mig", "sap"]
+    assert found.protocol == "own"
+    assert found["mig"] == mig(codes, factors, bins=5)["mig"] != mig(codes, factors)["mig"]
+
+
+def test_unknown_names_suggest_what_was_meant() -> None:
+    codes, factors = mixture(60)
+    with pytest.raises(InputError, match=r"^there is no protocol 'dlibb'; did you mean 'dlib'\?$"):
+        score(codes, factors, protocol="dlibb")
+    with pytest.raises(InputError, match=r"^there is no metric 'modularty'; did you mean 'modularity'\?$"):
+        score(codes, factors, metrics=["modularty"])
+    with pytest.raises(InputError, match=r"^there is no metric 'migg'; did you mean 'mig'\?$"):
+        score(codes, factors, protocol={"migg": {}})
+    with pytest.raises(InputError, match=r"^confidence is 95; expected a number between 0 and 1"):
+        score(codes, factors, confidence=95, metrics=["mig"])
+    with pytest.raises(InputError, match="at least 3 are needed"):
+        score(codes[:2], factors[:2])
+
+
+def test_a_metric_outside_the_protocol_takes_its_defaults() -> None:
+    codes, factors = mixture(300)
+    found = score(codes, factors, test=(codes, factors), metrics=["mig_sup", "mig"])
+    assert list(found) == ["mig_sup", "mig"]
+
+
+def test_intervals_bracket_the_score_and_shrink_with_more_rows() -> None:
+    widths = []
+    for n in (150, 2400):
+        found = score(*mixture(n), protocol={"sap": {"predictor": "r2"}, "irs": {}}, confidence=0.9, resamples=30)
+        for name in ("sap", "irs"):
+            assert found[f"{name}.low"] <= found[name] <= found[f"{name}.high"]
+        widths.append(found["sap.high"] - found["sap.low"])
+    assert widths[1] < 0.5 * widths[0]
+
+
+def test_the_same_rng_gives_the_same_scores() -> None:
+    codes, factors = mixture(300)
+    metrics = ["mig", "dci", "sap"]
+    first, second, other = (score(codes, factors, metrics=metrics, rng=seed) for seed in (1, 1, 2))
+    assert first == second
+    assert first != other
+    assert score(codes, factors, metrics=metrics, rng=np.random.default_rng(1)) == first
+
+
+def test_the_result_says_how_it_was_made() -> None:
+    codes, factors = mixture(300)
+    found = score(codes, factors, protocol="fast", metrics=["mig", "dci", "factor_vae"], rng=7)
+    assert (found.protocol, found.seed) == ("fast", "7")
+    assert {"numpy", "scipy", "scikit-learn", "lightgbm"} <= set(found.versions)
+    assert found.versions["numpy"] == np.__version__
+    assert found.arrays["dci"]["importance"].shape == (3, 3)
+    record = json.loads(json.dumps(found.record()))
+    assert record["scores"] == dict(found)
+    assert record["samples"] == {"train": 200, "test": 100, "all": 300}
+
+
+def test_values_with_too_few_rows_are_noted() -> None:
+    codes, factors = mixture(60)
+    rare = factors.copy()
+    rare[:3, 1] = 9
+    found = score(codes, rare, protocol={"factor_vae": {"train_points": 50, "test_points": 50}})
+    assert found.notes == ["factors with values of fewer than 8 rows: 1 (1 values)"]
+
+
+# The traps
+
+
+def test_mig_divides_by_the_entropy_of_the_factor() -> None:
+    factors = factors_of(1200)
+    codes = perfect(factors)
+    assert mig(codes, factors)["mig"] == pytest.approx(1)
+    fine = codes + np.random.default_rng(0).uniform(-0.9, 0.9, codes.shape)  # the code's entropy is near log 20
+    assert mig(fine, factors)["mig"] > 0.85  # divided by the code's it is below a half
+
+
+def test_mig_leaves_factors_unbinned() -> None:
+    rng = np.random.default_rng(0)
+    factors = np.stack([rng.integers(40, size=4000), rng.integers(3, size=4000)], 1)
+    codes = factors.astype(float)
+    # a code of 20 bins tells log 20 of log 40; with factors binned like it, this is 1
+    expected = np.mean([(np.log(20) / np.log(40)), 1])
+    assert mig(codes, factors)["mig"] == pytest.approx(expected, abs=0.02)
+    codes[:, 0] = rng.permutation(40)[factors[:, 0]]  # no order that a binned factor shares
+    assert mig(codes, factors)["mig"] == pytest.approx(expected, abs=0.02)
+
+
+def test_information_of_codes_by_factors_is_not_transposed() -> None:
+    factors = factors_of(1200)
+    found = mutual_information(discretise(perfect(factors)[:, [1, 0]]), factors)
+    assert found.shape == (2, 3)
+    assert found.argmax(1).tolist() == [1, 0]
+    assert modularity(perfect(factors)[:, [1, 0]], factors)["modularity"] == pytest.approx(1)
+
+
+def test_a_code_of_no_importance_does_not_stop_the_count() -> None:
+    importance = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    found = from_importance(importance, np.ones(3))
+    assert found["disentanglement"] == pytest.approx(1)
+    assert found.arrays["per_code"] == pytest.approx([1, 0, 1, 1])
+    factors = factors_of(600)
+    dead = np.insert(perfect(factors), 1, 0.0, axis=1)
+    assert dci(dead, factors)["disentanglement"] == pytest.approx(1)
+
+
+def test_completeness_is_weighted_in_one_tradition_and_plain_in_the_other() -> None:
+    importance = np.array([[0.9, 0.05], [0.0, 0.05], [0.0, 0.05]])  # the first factor is complete and important
+    weighted = from_importance(importance, np.ones(2), weighted_completeness=True)
+    plain = from_importance(importance, np.ones(2), weighted_completeness=False)
+    assert weighted.arrays["per_factor"] == pytest.approx([1, 0])
+    assert weighted["completeness"] == pytest.approx(0.9 / 1.05)
+    assert plain["completeness"] == pytest.approx(0.5)
+    assert PROTOCOLS["dlib"].metrics["dci"].get("weighted_completeness", True)
+    for name in ("locatello2018", "intervention"):
+        assert not PROTOCOLS[name].metrics["dci"]["weighted_completeness"]
+    codes, factors = mixture(300)
+    found = score(codes, factors, protocol="locatello2018", metrics=["dci"])
+    assert found["dci.completeness"] == pytest.approx(found.arrays["dci"]["per_factor"].mean())
+
+
+def test_irs_counts_dimensions_that_vary_and_not_their_values() -> None:
+    factors = factors_of(600)
+    codes = np.hstack([perfect(factors), np.full((600, 2), 0.3)])  # 0.3 has a variance of rounding errors
+    found = irs(codes, factors)
+    assert np.isfinite(found.arrays["robustness"]).all(1).tolist() == [True, True, True, False, False]
+    assert found["irs"] == irs(perfect(factors), factors)["irs"] == pytest.approx(1)
+    assert irs(100.0 + perfect(factors), factors)["irs"] == pytest.approx(1)
+
+
+def test_udr_of_a_model_with_nothing_active_is_0() -> None:
+    rng = np.random.default_rng(0)
+    codes = [rng.normal(size=(200, 3)) for _ in range(3)]
+    kl = [np.ones(3), np.full(3, 0.001), np.ones(3)]
+    for correlation in ("lasso", "spearman"):
+        found = udr(codes, kl, correlation)
+        assert found["scores"][1] == 0
+        assert np.isfinite(found["pairs"]).all()
+    assert udr([codes[0], np.zeros((200, 3))])["scores"][1] == 0
+    assert udr([codes[0], np.full((200, 3), 0.3)])["scores"][1] == 0
+
+
+def test_udr_of_models_of_different_widths() -> None:
+    grid = factors_of(600).astype(float)
+    wide = np.hstack([grid, grid[:, :1] + grid[:, 1:2]])
+    found = udr([grid[:, [2, 0, 1]], wide, grid[:, :2]], correlation="spearman")
+    assert found["pairs"].shape == (3, 3)
+    assert found["pairs"][0, 1] == pytest.approx(found["pairs"][1, 0])
+    assert (found["scores"] > 0.3).all()
+
+
+def test_entropy_is_in_nats_of_the_empirical_distribution() -> None:
+    labels = np.array([[0, 5], [0, 5], [1, 5], [3, 5]])
+    p = np.array([0.5, 0.25, 0.25])
+    assert entropy(labels) == pytest.approx([-(p * np.log(p)).sum(), 0])
+    assert mutual_information(labels, labels).diagonal() == pytest.approx(entropy(labels))
+
+
+def test_entropies_of_importances_are_in_units_of_the_largest() -> None:
+    found = from_importance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]), np.ones(3))
+    assert found.arrays["per_code"] == pytest.approx([NEAR, 1, 0], abs=1e-6)  # base k by code
+    assert found.arrays["per_factor"] == pytest.approx([1, 1, 1], abs=1e-6)  # base d by factor
+    assert from_importance(np.zeros((3, 2)), np.ones(2))["disentanglement"] == 0
