@@ -44,7 +44,7 @@ def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Arr
 
     LightGBM finds the splits and this sets the leaves, because scikit-learn counts variance (a hessian of 1) for the
     one and takes Newton steps for the other. LightGBM's own objectives take hessians for both, and a factor's accuracy
-    then comes out up to 0.06 away. Importance is the decrease in variance.
+    then comes out up to 0.10 away. Importance is the decrease in variance.
 
     Where codes split equally well LightGBM takes the first and scikit-learn any, so that copies of a code share the
     importance. Rounds here take turns with random orders of the codes, each followed by its reverse: of two copies,
