@@ -205,13 +205,19 @@ def _column(table: Any, name: str) -> str:
     return ends[0]
 
 
+_MEASURED = [
+    "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
+    "scores.modularity", "scores.beta_vae", "scores.factor_vae", "scores.irs",
+]  # fmt: skip
+
+
 def _print_runs(table: Any) -> None:
-    """The columns that differ between runs, and those everybody looks for."""
+    """The columns that differ between runs, and those everybody looks for; --json and --csv have all of them."""
     always = ["run", "state", "method", "data", "steps", "seed"]
     varied = [c for c in table.columns if c.startswith("settings.") and table[c].astype(str).nunique() > 1]
-    measured = [c for c in table.columns if c.startswith(("terms.loss", "terms.recon", "terms.kl", "scores."))]
-    columns = [c for c in [*always, *varied, *measured, "seconds"] if c in table.columns]
-    shown = Table(*[c.split(".", 1)[-1] for c in columns], box=None, pad_edge=False)
+    columns = [c for c in [*always, *varied, *_MEASURED, "seconds"] if c in table.columns]
+    titles = [c.split(".", 1)[-1].replace("dci.disentanglement", "dci") for c in columns]
+    shown = Table(*titles, box=None, pad_edge=False)
     for _, row in table.iterrows():
         shown.add_row(*["" if row[c] != row[c] or row[c] is None else _cell(row[c]) for c in columns])
     console.print(shown)
