@@ -246,3 +246,9 @@ def test_entropies_of_importances_are_in_units_of_the_largest() -> None:
     assert found.arrays["per_code"] == pytest.approx([NEAR, 1, 0], abs=1e-6)  # base k by code
     assert found.arrays["per_factor"] == pytest.approx([1, 1, 1], abs=1e-6)  # base d by factor
     assert from_importance(np.zeros((3, 2)), np.ones(2))["disentanglement"] == 0
+
+
+def test_an_unknown_setting_in_ones_own_protocol_is_named() -> None:
+    codes, factors = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30)[:, None] % 3
+    with pytest.raises(InputError, match="metric 'mig' has no setting 'bin'; did you mean 'bins'"):
+        score(codes, factors, protocol={"mig": {"bin": 10}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -190,6 +191,10 @@ def _chosen(protocol: str | Mapping[str, Mapping[str, Any]], metrics: Iterable[s
     for metric in wanted:
         if metric not in METRICS:
             raise InputError(f"there is no metric '{metric}'{nearest(metric, METRICS)}")
+        known = set(inspect.signature(METRICS[metric].function).parameters) - {"codes", "factors", "test", "rng"}
+        for setting in found.metrics.get(metric, {}):
+            if setting not in known:
+                raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
     return name, Protocol(found.train, found.test, {metric: found.metrics.get(metric, {}) for metric in wanted})
 
 
