@@ -12,7 +12,7 @@ import pytest
 import unbraid
 from tests.metrics.examples import factors_of, noise, perfect
 from unbraid.errors import InputError
-from unbraid.metrics import METRICS, PROTOCOLS, dci, irs, mig, modularity, score, udr
+from unbraid.metrics import METRICS, PROTOCOLS, dci, irs, mig, modularity, sap, score, udr
 from unbraid.metrics._information import discretise, entropy, mutual_information
 from unbraid.metrics.dci import from_importance
 
@@ -252,3 +252,19 @@ def test_an_unknown_setting_in_ones_own_protocol_is_named() -> None:
     codes, factors = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30)[:, None] % 3
     with pytest.raises(InputError, match="metric 'mig' has no setting 'bin'; did you mean 'bins'"):
         score(codes, factors, protocol={"mig": {"bin": 10}})
+
+
+def test_locatello2018_is_appendix_b_to_the_letter() -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.integers(4, size=(600, 2))
+    codes = np.column_stack([0.01 * factors[:, 0] + 5, 0.02 * factors[:, 1] + 0.02 * rng.normal(size=600)])
+    train, test = (codes[:400], factors[:400]), (codes[400:], factors[400:])
+    found = score(*train, test=test, protocol="locatello2018", metrics=["sap", "factor_vae"])
+    mean, deviation = train[0].mean(0), train[0].std(0)
+    by_hand = sap((train[0] - mean) / deviation, train[1], test=((test[0] - mean) / deviation, test[1]))["sap"]
+    assert found["sap"] == pytest.approx(by_hand)
+    assert found["sap"] != pytest.approx(score(*train, test=test, metrics=["sap"])["sap"])  # dlib does not standardise
+    spread = codes - codes.mean(0)
+    between = 0.1 * spread / spread.std(0)  # a deviation of 0.1 is a variance of 0.01
+    assert score(between, factors, protocol="locatello2018", metrics=["factor_vae"])["factor_vae"] == 0
+    assert score(between, factors, metrics=["factor_vae"])["factor_vae"] > 0.5

@@ -99,11 +99,6 @@ def standardise(codes: Array, *others: Array) -> list[Array]:
     return [(table - mean) / deviation for table in (codes, *others)]
 
 
-def varied(labels: Array) -> list[int]:
-    """The factors that have more than one value here."""
-    return [column for column in range(labels.shape[1]) if np.ptp(labels[:, column]) > 0]
-
-
 def gap(values: Array) -> Array:
     """The largest minus the second largest along the first axis; the largest where there is only one."""
     if len(values) == 1:

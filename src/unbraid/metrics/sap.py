@@ -7,20 +7,27 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, gap, paired, split
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, gap, paired, split, standardise
 
 PREDICTORS = ("svm", "logistic", "tree", "r2")
 
 
 def sap(
-    codes: Any, factors: Any, *, test: Pair | None = None, predictor: str = "svm", rng: Rng = None
+    codes: Any,
+    factors: Any,
+    *,
+    test: Pair | None = None,
+    predictor: str = "svm",
+    standardised: bool = False,
+    rng: Rng = None,
 ) -> Scores:
     """The mean over factors of the difference between the two codes that predict the factor best, one code at a time.
 
     Predictors: `svm` (linear, C=0.01, balanced; accuracy on the test set), `logistic`, `tree` (accuracy too), `r2`
     (squared correlation on the training set, for factors whose values are numbers). Range [0, 1]; 1 where one code
     predicts each factor and no other code tells anything, which a classifier cannot reach: the second best code still
-    guesses. 0 where codes come in pairs. With a single code the second counts 0.
+    guesses. 0 where codes come in pairs. `standardised` gives codes mean 0 and deviation 1 first, as assumptions'
+    appendix B has it and the reference code does not. With a single code the second counts 0.
 
     `arrays`: `predictability` (d, k), `per_factor` (k,).
     """
@@ -30,7 +37,10 @@ def sap(
         table, labels = paired(codes, factors)
         scores = _squared_correlation(table, labels)
     else:
-        scores = _accuracies(predictor, *split(codes, factors, test, rng))
+        train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+        if standardised:
+            train_codes, test_codes = standardise(train_codes, test_codes)
+        scores = _accuracies(predictor, train_codes, train_factors, test_codes, test_factors)
     per_factor = gap(scores)
     return Scores({"sap": per_factor.mean()}, predictability=scores, per_factor=per_factor)
 
