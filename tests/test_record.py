@@ -11,7 +11,8 @@ from safetensors.torch import load_file, save_file
 import unbraid
 from tests.test_run import tiny
 from unbraid.errors import InputError
-from unbraid.record import FORMAT, Run, _digest, find_runs, load_runs
+from unbraid.record import Run, find_runs, load_runs
+from unbraid.weights import FORMAT, digest
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
 
 
 def rewrite(run: Run, tensors: dict[str, torch.Tensor], version: str = FORMAT) -> None:
-    save_file(tensors, run.path("model"), metadata={"format": f"{version} {_digest(tensors)}"})
+    save_file(tensors, run.path("model"), metadata={"format": f"{version} {digest(tensors)}"})
 
 
 def test_model_files_that_do_not_fit_are_named(run: Run) -> None:

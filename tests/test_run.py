@@ -61,7 +61,8 @@ def test_codes_are_scored_where_there_are_factors(tmp_path: Path) -> None:
     table = unbraid.load_runs(tmp_path)
     assert table["scores.mig"][0] == found["scores"]["mig"]
     again = unbraid.score(run.representation().codes, run.representation().factors, protocol="fast")
-    assert dict(again) == found["scores"]
+    assert {name: found["scores"][name] for name in again} == dict(again)
+    assert {"reconstruction", "kl", "elbo", "total_correlation_sampled"} <= found["scores"].keys()
 
 
 def test_the_method_comes_back_from_its_folder(done: Run) -> None:
@@ -238,12 +239,40 @@ def test_a_full_disk_is_named_and_loses_nothing(stopped: Run, done: Run, monkeyp
 
     before = stopped.path("checkpoint").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("unbraid.record.save_file", full)
+        patch.setattr("unbraid.weights.save_file", full)
         with pytest.raises(InputError, match=r"cannot write to .*stopped: No space left on device"):
             tiny(stopped.folder, checkpoint_seconds=0.0)
     assert stopped.path("checkpoint").read_bytes() == before
     assert stopped.state["state"] == "failed"
     assert contents(tiny(stopped.folder)) == contents(done)
+
+
+@pytest.mark.parametrize("moment", ["unbraid.run.represent", "unbraid.run.score", "unbraid.run.evidence"])
+def test_stopped_after_training_it_goes_on_from_there(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    settings: dict[str, Any] = {"samples": 2000, "protocol": {"mig": {}}}
+    whole = tiny(tmp_path / "whole", **settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, stop)
+        with pytest.raises(KeyboardInterrupt):
+            tiny(tmp_path / "stopped", **settings)
+    run = Run(tmp_path / "stopped")
+    assert run.state["state"] == "running"
+    assert tiny(run.folder, **settings).state["state"] == "done"
+    assert contents(run) == contents(whole)
+    assert run.path("scores").read_bytes() == whole.path("scores").read_bytes()
+
+
+def test_codes_that_were_damaged_before_scoring_are_made_again(tmp_path: Path) -> None:
+    whole = tiny(tmp_path / "whole")
+    before = contents(whole)
+    whole.set_state("running")
+    whole.path("codes").write_bytes(before["codes"][:-50])
+    assert contents(tiny(whole.folder)) == before
 
 
 def test_an_error_of_ours_leaves_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

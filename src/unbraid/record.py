@@ -17,34 +17,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-import subprocess
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
+from unbraid import weights
 from unbraid.atomic import replacing
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
+from unbraid.folder import Folder
 from unbraid.methods import Method, Spec, build, method_class
 from unbraid.metrics import ScoreTable
 from unbraid.represent import Representation
 
 NUMBERS = 1  # raised whenever the same config would train to other numbers than before
-FORMAT = "unbraid 1"  # of model and checkpoint files
-STATES = ("queued", "running", "done", "diverged", "failed")
 
 
 @dataclass(frozen=True)
@@ -80,14 +72,11 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-class Run:
-    """One run folder. Reading never writes; what cannot be read is an InputError that names the file."""
+class Run(Folder):
+    """One run folder."""
 
-    def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
-
-    def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r})"
+    kind = "run"
+    lasting = ("config.json", "train.jsonl", "model.safetensors", "codes.npz")
 
     # What it is
 
@@ -100,11 +89,11 @@ class Run:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         more = {"spec": asdict(Spec.of(data)), "opened": dict(data.opened) if data.opened else None}
-        self._write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
+        self.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
 
     @property
     def config(self) -> RunConfig:
-        found = self._read_json("config")
+        found = self.read_json("config")
         try:
             return RunConfig(**{name: found[name] for name in RunConfig.__dataclass_fields__})
         except KeyError as error:
@@ -112,26 +101,29 @@ class Run:
 
     @property
     def spec(self) -> Spec:
-        found = self._read_json("config")["spec"]
-        return Spec(tuple(found["image_shape"]), found["rows"], tuple(found["names"]), tuple(found["sizes"]))
+        found = self.read_json("config")["spec"]
+        lists = {name: tuple(found.get(name, ())) for name in ("names", "sizes", "tasks")}
+        return Spec(tuple(found["image_shape"]), found["rows"], **lists, codes=found.get("codes", 0))
 
     def data(self) -> FactorData:
         """The data it was trained on, opened again."""
-        opened = self._read_json("config")["opened"]
-        if opened is None:
-            raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
+        opened = self._opened
         return catalogue.load(opened["name"], opened["resolution"], **opened["settings"])
 
-    # Where it stands
+    def images(self) -> FactorData:
+        """Its rows as images and factors alone: the files that targets and codes came from may be gone."""
+        return catalogue.load_plain(self._opened, held_out=True)
+
+    def whole_data(self) -> FactorData:
+        """All rows of its data set, those held out included, as images and factors alone."""
+        return catalogue.load_plain(self._opened)
 
     @property
-    def state(self) -> dict[str, Any]:
-        """`state` and what goes with it; a folder with no state yet is queued."""
-        return self._read_json("state") if self.path("state").exists() else {"state": "queued"}
-
-    def set_state(self, state: str, **more: Any) -> None:
-        assert state in STATES
-        self._write_json("state", {"state": state, **more, "versions": versions(), "commit": commit()})
+    def _opened(self) -> dict[str, Any]:
+        opened: dict[str, Any] | None = self.read_json("config")["opened"]
+        if opened is None:
+            raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
+        return opened
 
     def path(self, name: str) -> Path:
         """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
@@ -146,11 +138,21 @@ class Run:
 
     def _log_lines(self) -> Iterator[dict[str, float]]:
         if self.path("train").exists():
-            for line in self.path("train").read_text().splitlines():
+            last = 0
+            for line in self.path("train").read_bytes().splitlines():
                 try:
-                    yield json.loads(line)
-                except ValueError:
+                    found = json.loads(line)
+                    if found["step"] <= last:
+                        return
+                    last = found["step"]
+                except (ValueError, TypeError, KeyError):
                     return  # a line that a killed process left half written; nothing after it counts
+                yield found
+
+    def last_terms(self) -> dict[str, float]:
+        """The newest terms in the log; none where there is no line yet."""
+        *_, last = [dict[str, float](), *self._log_lines()]
+        return {name: value for name, value in last.items() if name != "step"}
 
     def append_log(self, step: int, terms: Mapping[str, float]) -> None:
         with self.path("train").open("a") as file:
@@ -168,7 +170,7 @@ class Run:
         """Keep the newest state, and the one before it in case the newest is damaged."""
         newest, previous = self._checkpoints()
         with replacing(newest.with_name("checkpoint.new.safetensors")) as part:
-            _save(method.state_dict(), part)
+            weights.save(method.state_dict(), part)
         if newest.exists():
             newest.replace(previous)
         newest.with_name("checkpoint.new.safetensors").replace(newest)
@@ -179,7 +181,7 @@ class Run:
         for path in self._checkpoints():
             if path.exists():
                 try:
-                    _restore(method, path, weights_only=False)
+                    weights.restore(method, path, weights_only=False)
                 except InputError as error:
                     faults.append(str(error))
                 else:
@@ -191,9 +193,9 @@ class Run:
 
     def finish(self, method: Method, representation: Representation) -> None:
         """Write the weights and the codes, and let go of the checkpoints."""
-        weights = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
+        trained = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
         with replacing(self.path("model")) as part:
-            _save(weights, part)
+            weights.save(trained, part)
         arrays: dict[str, Any] = {
             "codes": representation.codes.numpy(),
             "factors": representation.factors.to(torch.int16).numpy(),
@@ -210,10 +212,14 @@ class Run:
         """The trained method."""
         config = self.config
         method = build(config.method, self.spec, config.settings)
+        self.restore(method)
+        return method.prepare(device, config.precision).eval()
+
+    def restore(self, method: Method) -> None:
+        """Put the trained weights into a method."""
         if not self.path("model").exists():
             raise InputError(f"{self.folder} holds no trained model; it is {self.state['state']}")
-        _restore(method, self.path("model"), weights_only=True)
-        return method.prepare(device, config.precision).eval()
+        weights.restore(method, self.path("model"), weights_only=True)
 
     def representation(self) -> Representation:
         """The codes that were kept when training ended."""
@@ -228,95 +234,7 @@ class Run:
         return Representation(codes, factors, rows, spec.names, spec.sizes, None, found.get("logvar"), whole)
 
     def save_scores(self, table: ScoreTable) -> None:
-        self._write_json("scores", table.record())
-
-    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
-        with replacing(self.path(name)) as part:
-            part.write_text(json.dumps(content, indent=1) + "\n")
-
-    def _read_json(self, name: str) -> dict[str, Any]:
-        path = self.path(name)
-        try:
-            found = json.loads(path.read_text())
-        except FileNotFoundError as error:
-            raise InputError(f"{self.folder} is no run: it has no {path.name}") from error
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} is damaged: {error}") from error
-        if not isinstance(found, dict):
-            raise InputError(f"{path} is damaged: it holds no settings by name")
-        return found
-
-
-def _digest(tensors: Mapping[str, Tensor]) -> str:
-    state = hashlib.sha256()
-    for name in sorted(tensors):
-        state.update(name.encode())
-        state.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().data)
-    return state.hexdigest()
-
-
-def _save(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """A safetensors file that carries its version and a digest of what it holds."""
-    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    try:
-        # one key, because the order of several differs from file to file
-        save_file(plain, path, metadata={"format": f"{FORMAT} {_digest(plain)}"})
-    except SafetensorError as error:  # how it reports a full disk
-        raise OSError(str(error)) from error
-
-
-def _restore(method: Method, path: Path, weights_only: bool) -> None:
-    """Load a file of ours into a method, or an InputError that says what is wrong with the file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            format, _, digest = (file.metadata() or {}).get("format", "").rpartition(" ")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is damaged: {error}") from error
-    if format != FORMAT:
-        raise InputError(f"{path} has format '{format}'; this version reads '{FORMAT}'")
-    if digest != _digest(tensors):
-        raise InputError(f"{path} is damaged: its checksum differs")
-    expected = {name: value.shape for name, value in method.state_dict().items() if not name.startswith("training.")}
-    for name, shape in expected.items():
-        if name not in tensors:
-            raise InputError(f"{path} has no tensor '{name}'; it belongs to another method or version")
-        if tensors[name].shape != shape:
-            found = tuple(tensors[name].shape)
-            raise InputError(f"{path}: '{name}' has shape {found}; expected {tuple(shape)}")
-    unknown = [name for name in tensors if name not in expected and not name.startswith("training.")]
-    if unknown:
-        raise InputError(f"{path} has a tensor '{unknown[0]}' that {type(method).__name__} does not know")
-    if weights_only:
-        tensors = {name: value for name, value in tensors.items() if name in expected}
-    method.load_state_dict(tensors)
-
-
-@cache
-def versions() -> dict[str, str]:
-    """The libraries whose versions change numbers."""
-    found = {"python": platform.python_version()}
-    for name in ("unbraid", "torch", "numpy", "scipy", "scikit-learn", "lightgbm"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-@cache
-def commit() -> str | None:
-    """The git commit of the code, where it runs from a checkout."""
-    here = Path(__file__).parent
-    try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None if done.returncode == 0 else None
-
-
-def now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self.write_json("scores", table.record())
 
 
 def find_runs(folder: Path | str) -> list[Run]:
@@ -354,7 +272,7 @@ def _row(run: Run) -> dict[str, Any]:
         row |= {f"settings.{name}": value for name, value in config.settings.items()}
         row |= {f"terms.{name}": value for name, value in state.get("terms", {}).items()}
         if run.path("scores").exists():
-            scores = run._read_json("scores")
+            scores = run.read_json("scores")
             row |= {f"scores.{name}": value for name, value in scores.get("scores", {}).items()}
     except (InputError, KeyError, TypeError, AttributeError) as error:
         row |= {"state": "damaged", "reason": str(error)}

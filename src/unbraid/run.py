@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, nearest
+from unbraid.evidence import evidence, held_out_errors
+from unbraid.folder import now
 from unbraid.methods import Method, build
-from unbraid.metrics import PROTOCOLS, score
+from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.progress import progress
-from unbraid.record import Run, RunConfig, full_settings, now
-from unbraid.represent import represent
+from unbraid.record import Run, RunConfig, full_settings
+from unbraid.represent import Representation, represent
 from unbraid.train import DivergedError, resolve_device, resolve_precision, step_seed
 from unbraid.train import train as steps_of
 
@@ -36,7 +38,7 @@ def train(
     every: int = 100,
     checkpoint_seconds: float = 30.0,
     samples: int | None = None,
-    protocol: str | None = "dlib",
+    protocol: str | Mapping[str, Mapping[str, Any]] | None = "dlib",
     say: Say = lambda line: None,
     **settings: Any,
 ) -> Run:
@@ -44,12 +46,13 @@ def train(
 
     Run again with the same settings, it goes on from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
-    `samples` how many images are encoded at the end, `protocol` how their codes are scored where the data has factors
-    (None for not at all). `say` gets a line for whatever a person should know.
+    `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
+    against the factors where the data has any, and by `evidence` where the encoder is Gaussian. `say` gets a line for
+    whatever a person should know.
     """
     if steps < 1:
         raise InputError(f"steps is {steps}; expected at least 1")
-    if protocol is not None and protocol not in PROTOCOLS:
+    if isinstance(protocol, str) and protocol not in PROTOCOLS:
         raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
     if every < 1:
         raise InputError(f"every is {every}; expected at least 1")
@@ -62,10 +65,10 @@ def train(
     run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
     try:
         run.begin(config, opened)
-        _execute(run, config, learner, opened, every, checkpoint_seconds, samples, say)
-        if protocol is not None and opened.names and run.state["state"] == "done" and not run.path("scores").exists():
-            representation = run.representation()
-            run.save_scores(score(representation.codes, representation.factors, protocol=protocol, rng=seed))
+        if run.state["state"] in ("done", "diverged"):
+            say(f"{run.folder} is {run.state['state']} already")
+        else:
+            _execute(run, config, learner, opened, every, checkpoint_seconds, samples, protocol, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
@@ -86,42 +89,86 @@ def _execute(
     every: int,
     checkpoint_seconds: float,
     samples: int | None,
+    protocol: str | Mapping[str, Mapping[str, Any]] | None,
     say: Say,
 ) -> None:
+    """Train, encode and score what is missing, keeping the state beside it."""
     before = run.state
-    if before["state"] in ("done", "diverged"):
-        say(f"{run.folder} is {before['state']} already")
-        return
+    begun, spent, started = time.monotonic(), float(before.get("seconds", 0.0)), before.get("started") or now()
+    terms: dict[str, float] = before.get("terms", {})
+
+    def standing() -> dict[str, Any]:
+        return {"terms": terms, "started": started, "seconds": round(spent + time.monotonic() - begun, 1)}
+
+    try:
+        representation = _trained(run, method)
+        if representation is None:
+            for terms, saved in _steps(run, config, method, data, every, checkpoint_seconds, say):  # noqa: B007
+                if saved:
+                    run.set_state("running", step=method.steps, **standing())
+            representation = represent(method, data, step_seed(config.seed, 0, "represent"), samples=samples)
+            run.finish(method, representation)
+            run.set_state("running", step=config.steps, **standing())
+        if protocol is not None:
+            _score(run, config, method, data, representation, protocol)
+        run.set_state("done", step=config.steps, **standing(), finished=now())
+    except DivergedError as error:
+        run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **standing())
+        say(f"diverged: {error}")
+    except Exception as error:
+        trace = None if isinstance(error, InputError) else traceback.format_exc()
+        run.set_state("failed", reason=f"{type(error).__name__}: {error}", traceback=trace, **standing())
+        raise
+
+
+def _trained(run: Run, method: Method) -> Representation | None:
+    """The codes of a run that was stopped after its training, with the weights in `method`; None where it was not."""
+    try:
+        found = run.representation()  # written last: what stands before it is whole
+        run.restore(method)
+    except InputError:
+        return None
+    return found
+
+
+def _steps(
+    run: Run, config: RunConfig, method: Method, data: FactorData, every: int, checkpoint_seconds: float, say: Say
+) -> Iterator[tuple[dict[str, float], bool]]:
+    """Train from the last checkpoint to the end, logging; yields the terms and whether a checkpoint was saved."""
     start, faults = run.load_checkpoint(method)
     for fault in faults:
         say(f"{fault}; going on from step {start}")
     if start:
         say(f"going on from step {start} of {config.steps}")
     run.cut_log(start)
-    begun, spent, started = time.monotonic(), float(before.get("seconds", 0.0)), before.get("started") or now()
+    yield dict(run.last_terms()), True
+    clock = time.monotonic()
+    with progress(f"training {config.method}", config.steps, delay=0) as advance:
+        advance(start)
+        for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
+            advance(report.step - start, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
+            start = report.step
+            run.append_log(report.step, report.terms)
+            due = time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps
+            if due:
+                run.save_checkpoint(method)
+                clock = time.monotonic()
+            yield report.terms, due
 
-    def standing() -> dict[str, Any]:
-        return {"started": started, "seconds": round(spent + time.monotonic() - begun, 1)}
 
-    run.set_state("running", step=start, **standing())
-    saved, terms = time.monotonic(), dict[str, float]()
-    try:
-        with progress(f"training {config.method}", config.steps, delay=0) as advance:
-            advance(start)
-            for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
-                advance(report.step - start, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
-                start, terms = report.step, report.terms
-                run.append_log(report.step, report.terms)
-                if time.monotonic() - saved >= checkpoint_seconds and report.step < config.steps:
-                    run.save_checkpoint(method)
-                    run.set_state("running", step=report.step, terms=terms, **standing())
-                    saved = time.monotonic()
-        run.finish(method, represent(method, data, step_seed(config.seed, 0, "represent"), samples=samples))
-        run.set_state("done", step=config.steps, terms=terms, **standing(), finished=now())
-    except DivergedError as error:
-        run.set_state("diverged", step=error.step, term=error.term, reason=str(error), terms=terms, **standing())
-        say(f"diverged: {error}")
-    except Exception as error:
-        trace = None if isinstance(error, InputError) else traceback.format_exc()
-        run.set_state("failed", reason=f"{type(error).__name__}: {error}", traceback=trace, **standing())
-        raise
+def _score(
+    run: Run,
+    config: RunConfig,
+    method: Method,
+    data: FactorData,
+    representation: Representation,
+    protocol: str | Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Scores against factors where there are any, of the ELBO where the encoder is Gaussian, on rows held out."""
+    table = ScoreTable(seed=str(config.seed))
+    if data.names:
+        table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)
+    table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"))
+    table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
+    if table:
+        run.save_scores(table)

@@ -64,9 +64,16 @@ class VAE(Method):
         """A sample of the posterior and how well it reconstructs."""
         x = self.pixels(images)
         q = Posterior.draw(*self._posterior(x))
+        return q, self._reconstruction(x, q.sample)
+
+    def _reconstruction(self, x: Tensor, codes: Tensor) -> Tensor:
         with self.autocast():
-            outputs = self.decoder(q.sample)
-        return q, negative_log_likelihood(outputs.float(), x, self.config.likelihood)
+            outputs = self.decoder(codes)
+        return negative_log_likelihood(outputs.float(), x, self.config.likelihood)
+
+    def reconstruction(self, images: Tensor, codes: Tensor) -> Tensor:
+        """-log p(x|z) of uint8 images given codes, summed over pixels, averaged over images."""
+        return self._reconstruction(self.pixels(images), codes.to(self.device))
 
     def _posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
         with self.autocast():

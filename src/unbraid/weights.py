@@ -1,0 +1,62 @@
+"""Weights and training states as files: safetensors that carry their version and a digest of what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from unbraid.errors import InputError
+from unbraid.methods import Method
+
+FORMAT = "unbraid 1"
+
+
+def digest(tensors: Mapping[str, Tensor]) -> str:
+    state = hashlib.sha256()
+    for name in sorted(tensors):
+        state.update(name.encode())
+        state.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().data)
+    return state.hexdigest()
+
+
+def save(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """A safetensors file that carries its version and a digest of what it holds."""
+    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    try:
+        # one key, because the order of several differs from file to file
+        save_file(plain, path, metadata={"format": f"{FORMAT} {digest(plain)}"})
+    except SafetensorError as error:  # how it reports a full disk
+        raise OSError(str(error)) from error
+
+
+def restore(method: Method, path: Path, weights_only: bool) -> None:
+    """Load a file of ours into a method, or an InputError that says what is wrong with the file."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            format, _, expected_digest = (file.metadata() or {}).get("format", "").rpartition(" ")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is damaged: {error}") from error
+    if format != FORMAT:
+        raise InputError(f"{path} has format '{format}'; this version reads '{FORMAT}'")
+    if expected_digest != digest(tensors):
+        raise InputError(f"{path} is damaged: its checksum differs")
+    expected = {name: value.shape for name, value in method.state_dict().items() if not name.startswith("training.")}
+    for name, shape in expected.items():
+        if name not in tensors:
+            raise InputError(f"{path} has no tensor '{name}'; it belongs to another method or version")
+        if tensors[name].shape != shape:
+            found = tuple(tensors[name].shape)
+            raise InputError(f"{path}: '{name}' has shape {found}; expected {tuple(shape)}")
+    unknown = [name for name in tensors if name not in expected and not name.startswith("training.")]
+    if unknown:
+        raise InputError(f"{path} has a tensor '{unknown[0]}' that {type(method).__name__} does not know")
+    if weights_only:
+        tensors = {name: value for name, value in tensors.items() if name in expected}
+    method.load_state_dict(tensors)

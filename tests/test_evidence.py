@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.distributions import Normal, kl_divergence
+
+from tests.methods.squares import squares
+from unbraid.evidence import evidence
+from unbraid.methods import build
+from unbraid.represent import represent
+
+
+def test_the_evidence_of_a_vae_against_torchs_own_divergence() -> None:
+    torch.manual_seed(0)
+    data = squares()
+    method = build("beta_vae", data, {"network": "small", "latents": 3})
+    found = represent(method, data)
+    scores = evidence(method, data, found)
+    assert found.logvar is not None
+    kl = kl_divergence(Normal(found.codes, torch.exp(found.logvar / 2)), Normal(0, 1)).sum(1).mean()
+    assert scores["kl"] == pytest.approx(float(kl), rel=1e-5)
+    assert scores["elbo"] == -scores["reconstruction"] - scores["kl"]
+
+    noise = np.random.default_rng(0).standard_normal((2000, *found.codes.shape))
+    errors = []
+    with torch.no_grad():
+        for draw in noise[:200]:
+            codes = found.codes + torch.exp(found.logvar / 2) * torch.from_numpy(draw).float()
+            images = data.images_at(found.rows).float() / 255
+            errors.append(float(F.binary_cross_entropy(method.decode(codes), images, reduction="sum")) / len(images))
+    assert scores["reconstruction"] == pytest.approx(np.mean(errors), abs=5 * np.std(errors) + 1e-3)
+
+
+def test_sampled_codes_are_less_correlated_than_their_means() -> None:
+    torch.manual_seed(0)
+    data = squares()
+    method = build("beta_vae", data, {"network": "small", "latents": 2})
+    found = represent(method, data)
+    line = torch.linspace(-1, 1, len(found.rows))[:, None]
+    noisy = evidence(
+        method, data, type(found)(line.repeat(1, 2), found.factors, found.rows, found.names, found.sizes, None,
+                                  torch.zeros(len(line), 2), True)
+    )  # fmt: skip
+    variance = float(line.var())
+    assert noisy["total_correlation_mean"] > 3
+    expected = -0.5 * np.log(1 - (variance / (variance + 1)) ** 2)
+    assert noisy["total_correlation_sampled"] == pytest.approx(expected, abs=0.15)
+    assert noisy["active_latents"] == 2
+
+
+def test_encoders_without_a_posterior_have_none() -> None:
+    data = squares()
+    method = build("autoencoder", data, {"network": "small", "latents": 3})
+    assert evidence(method, data, represent(method, data)) == {}
