@@ -20,17 +20,42 @@ from unbraid.errors import InputError, nearest
 ImageShape = tuple[int, int, int]
 
 
+class FullLinear(nn.Linear):
+    """A linear layer in fp32 also where the rest runs in bf16: next to codes and at a decoder's end.
+
+    A posterior is often narrower than one percent of its mean's range, which the eight bits of bf16 would round away;
+    a logit's rounding error is multiplied by the number of pixels.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return super().forward(x.to(self.weight.dtype))
+
+
+class FullUpConv(nn.ConvTranspose2d):
+    """A transposed convolution in fp32 also where the rest runs in bf16, at a decoder's end."""
+
+    def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return super().forward(x.to(self.weight.dtype), output_size)
+
+
 class LastUpConv(nn.ConvTranspose2d):
     """A 4x4 transposed convolution of stride 2, computed as four 2x2 convolutions whose results interleave.
 
     The same map and parameters as `nn.ConvTranspose2d(…, 4, 2, 1)`, and several times faster on a CPU where there are
-    few output channels: an output pixel sees 2x2 of the inputs, through one of the four quarters of the kernel.
+    few output channels: an output pixel sees 2x2 of the inputs, through one of the four quarters of the kernel. In fp32
+    like the other full layers.
     """
 
     def __init__(self, channels: int, outputs: int) -> None:
         super().__init__(channels, outputs, 4, 2, 1)
 
     def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return self._forward(x.to(self.weight.dtype))
+
+    def _forward(self, x: Tensor) -> Tensor:
         channels, outputs, (height, width) = self.in_channels, self.out_channels, x.shape[2:]
         # Even output rows see input rows i-1 and i through kernel rows 3 and 1, odd ones i and i+1 through 2 and 0:
         # read backwards, the kernel's rows are (tap, parity).
@@ -69,7 +94,7 @@ def _conv_encoder(channels: tuple[int, ...], hidden: int) -> Callable[[ImageShap
             nn.Flatten(),
             nn.Linear(channels[-1] * side * side, hidden),
             nn.ReLU(),
-            nn.Linear(hidden, outputs),
+            FullLinear(hidden, outputs),
         )
 
     return build
@@ -79,7 +104,7 @@ def _conv_decoder(channels: tuple[int, ...], hidden: int) -> Callable[[int, Imag
     def build(codes: int, image_shape: ImageShape) -> nn.Module:
         first, side = channels[0], image_shape[1] // 2 ** len(channels)
         layers: list[nn.Module] = [
-            nn.Linear(codes, hidden),
+            FullLinear(codes, hidden),
             nn.ReLU(),
             nn.Linear(hidden, first * side * side),
             nn.ReLU(),
@@ -94,7 +119,7 @@ def _conv_decoder(channels: tuple[int, ...], hidden: int) -> Callable[[int, Imag
 
 def _multitask_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
     return nn.Sequential(
-        *_stride_two([image_shape[0], 32, 32, 64, 128, 256, 256]), nn.Flatten(), nn.Linear(256, outputs)
+        *_stride_two([image_shape[0], 32, 32, 64, 128, 256, 256]), nn.Flatten(), FullLinear(256, outputs)
     )
 
 
@@ -114,21 +139,21 @@ def _multitask_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
         nn.ReLU(),
         nn.ConvTranspose2d(64, 64, 4, 2),
         nn.ReLU(),
-        nn.ConvTranspose2d(64, image_shape[0], 3, 1),
+        FullUpConv(64, image_shape[0], 3, 1),
     )
 
 
 def _mlp_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
     return nn.Sequential(
         nn.Flatten(), nn.Linear(math.prod(image_shape), 1200), nn.ReLU(), nn.Linear(1200, 1200), nn.ReLU(),
-        nn.Linear(1200, outputs),
+        FullLinear(1200, outputs),
     )  # fmt: skip
 
 
 def _mlp_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
     return nn.Sequential(
-        nn.Linear(codes, 1200), nn.Tanh(), nn.Linear(1200, 1200), nn.Tanh(), nn.Linear(1200, 1200), nn.Tanh(),
-        nn.Linear(1200, math.prod(image_shape)), nn.Unflatten(1, image_shape),
+        FullLinear(codes, 1200), nn.Tanh(), nn.Linear(1200, 1200), nn.Tanh(), nn.Linear(1200, 1200), nn.Tanh(),
+        FullLinear(1200, math.prod(image_shape)), nn.Unflatten(1, image_shape),
     )  # fmt: skip
 
 
@@ -141,8 +166,9 @@ NETWORKS: dict[str, Network] = {
     "multitask": Network(_multitask_encoder, _multitask_decoder, multiple=64, largest=64),
     # the fully connected pair of the first β-VAE paper (Higgins et al. 2017, table 1, dSprites)
     "mlp": Network(_mlp_encoder, _mlp_decoder, multiple=1),
-    # ours, for 32x32 images and experiments on a desk
+    # ours, for 32x32 images and experiments on a desk; `tiny` where many models must train in an hour
     "small": Network(_conv_encoder((16, 32, 32), 128), _conv_decoder((32, 32, 16), 128), multiple=8),
+    "tiny": Network(_conv_encoder((8, 16, 16), 128), _conv_decoder((16, 16, 8), 128), multiple=8),
 }
 
 
@@ -176,3 +202,34 @@ def discriminator(codes: int, layers: int = 6, width: int = 1000) -> nn.Module:
     for layer in range(layers):
         modules += [nn.Linear(width if layer else codes, width), nn.LeakyReLU(0.2)]
     return nn.Sequential(*modules, nn.Linear(width, 2))
+
+
+class Heads(nn.Module):
+    """`count` fully connected networks on the same codes, run as one: (n, codes) -> (count, n, outputs).
+
+    Multitask, table 3: three hidden layers of 300. Each starts as networks of `nn.Linear` would.
+    """
+
+    def __init__(
+        self, count: int, codes: int, outputs: int, width: int = 300, layers: int = 3, activation: str = "relu"
+    ) -> None:
+        super().__init__()
+        sizes = [codes, *[width] * layers, outputs]
+        self.activation = {"relu": torch.relu_, "tanh": torch.tanh_}[activation]
+        self.weights = nn.ParameterList(_uniform(count, inputs, width, inputs) for inputs, width in pairwise(sizes))
+        self.biases = nn.ParameterList(_uniform(count, 1, width, inputs) for inputs, width in pairwise(sizes))
+
+    def forward(self, codes: Tensor, chosen: slice = slice(None)) -> Tensor:
+        """The outputs of all heads, or of the chosen ones."""
+        with torch.autocast(codes.device.type, enabled=False):  # codes in fp32, as in FullLinear
+            first, bias = self.weights[0][chosen], self.biases[0][chosen]
+            x = torch.baddbmm(bias, codes.float().expand(len(first), *codes.shape), first)
+        for weights, biases in zip(self.weights[1:], self.biases[1:], strict=True):
+            x = torch.baddbmm(biases[chosen], self.activation(x), weights[chosen])
+        return x
+
+
+def _uniform(count: int, rows: int, columns: int, inputs: int) -> nn.Parameter:
+    """How `nn.Linear` with this many inputs starts its weights and biases."""
+    bound = 1 / math.sqrt(inputs)
+    return nn.Parameter(torch.empty(count, rows, columns).uniform_(-bound, bound))
