@@ -1,0 +1,38 @@
+"""A report's verdicts as a Markdown table, for a study's README."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unbraid.atomic import replacing
+from unbraid.errors import InputError
+from unbraid.report.parts import Claim, Section
+
+START, END = "<!-- verdicts: written by `unbraid report --readme` -->", "<!-- end of verdicts -->"
+
+
+def verdicts(sections: Sequence[Section]) -> str:
+    """The claims of all sections, a row each."""
+    lines = ["| | claim | the paper | here | verdict |", "|---|---|---|---|---|"]
+    for section in sections:
+        for item in section.items:
+            if isinstance(item, Claim):
+                cells = (section.title.split(" ")[0], item.words, item.paper, item.ours, f"**{item.verdict}**")
+                lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def put_into(readme: Path, text: str) -> Path:
+    """Replace what stands between the two marks of a README."""
+    try:
+        found = readme.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {readme}: {error.strerror or error}") from error
+    before, start, rest = found.partition(START)
+    _, end, after = rest.partition(END)
+    if not start or not end:
+        raise InputError(f"{readme} has no place for the verdicts; expected the lines '{START}' and '{END}'")
+    with replacing(readme) as part:
+        part.write_text(f"{before}{START}\n\n{text}\n{END}{after}", encoding="utf-8")
+    return readme

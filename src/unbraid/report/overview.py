@@ -1,0 +1,149 @@
+"""A report on runs that belong to no study: their scores, their terms, what their latents do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from PIL import Image
+
+from unbraid.report.parts import Figure, Picture, Section, Table
+from unbraid.report.runs import PICTURES, choose, main_scores, names, pictures, reasons
+
+FEW = 8  # runs that a chart tells apart one by one
+MANY = 50  # runs of a kind above which a chart shows their quartiles
+ROWS = 20  # runs, or reasons, that a table lists one by one
+STANDING = ("done", "queued", "running")  # states of runs that nothing is wrong with
+SHOWN = 12  # runs whose pictures are on the page
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#882255")  # by Okabe and Ito
+
+
+def overview(runs: pd.DataFrame, draw: int = SHOWN) -> list[Section]:
+    """Sections on any folder of runs. Up to `draw` runs that are done and have no pictures get them now."""
+    sections = []
+    runs = runs.reset_index(drop=True)
+    if main_scores(runs):
+        sections.append(_scores(runs))
+    terms = [name for name in runs.columns if str(name).startswith("terms.") and runs[name].notna().any()]
+    if terms:
+        sections.append(_terms(runs, terms))
+    if shown := _pictures(runs, draw):
+        sections.append(shown)
+    if "state" in runs and (~runs["state"].isin(STANDING)).any():
+        sections.append(_unfinished(runs))
+    return sections
+
+
+def _scores(runs: pd.DataFrame) -> Section:
+    scores = main_scores(runs)
+    scored = runs[runs[scores].notna().any(axis=1)]
+    if len(scored) <= FEW:
+        groups, text = pd.Series(names(scored), index=scored.index), "A dot is a run."
+    else:
+        groups, text = _kinds(scored), "A dot is a run; runs of one method share a line and a colour."
+        if groups.value_counts().max() > MANY:
+            text = "Of the runs of one method: the median (dot), the quartiles (thick line) and the range (thin line)."
+    figure = Figure("scores", "Scores of the runs", dots(scored, scores, groups))
+    return Section("Scores", f"{text} Higher is better in each of them.", [figure])
+
+
+def _kinds(runs: pd.DataFrame) -> pd.Series[Any]:
+    """What each run is: its method, and its data where that differs."""
+    methods = runs["method"].astype(str)
+    if "data" in runs and runs["data"].nunique() > 1:
+        kinds = methods + ", " + runs["data"].astype(str)
+        if kinds.nunique() <= 12:
+            return kinds
+    return methods
+
+
+def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawing:
+    """A row for each score, and in it a line of dots for each group of runs."""
+    kinds = list(dict.fromkeys(groups))
+    step = len(kinds) + 1.5
+    drawing = Drawing(figsize=(7.2, 1.0 + 0.15 * step * len(scores) + 0.2 * -(-len(kinds) // 2)), layout="constrained")
+    axis = drawing.add_subplot()
+    for row, score in enumerate(scores):
+        axis.axhspan(row * step - 0.75, row * step + step - 0.75, color="#000000", alpha=0.03 * (row % 2), lw=0)
+        for line, kind in enumerate(kinds):
+            values = runs.loc[groups == kind, score].dropna()
+            style: dict[str, Any] = {"color": COLOURS[line % len(COLOURS)], "label": kind if row == 0 else None}
+            _line(axis, values, row * step + line + 0.25, 6 if len(runs) <= FEW else 4, style)
+    axis.set_yticks([row * step + (len(kinds) - 0.5) / 2 for row in range(len(scores))])
+    axis.set_yticklabels([score.removeprefix("scores.") for score in scores])
+    axis.set_ylim(len(scores) * step - 0.75, -0.75)
+    low, high = float(runs[scores].min(axis=None)), float(runs[scores].max(axis=None))
+    axis.set_xlim(min(0.0, low) - 0.02, max(1.0, high) + 0.02)
+    axis.grid(axis="x", color="#000000", alpha=0.12, lw=0.6)
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+    drawing.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.2, columnspacing=1.2)
+    return drawing
+
+
+def _line(axis: Axes, values: pd.Series[Any], height: float, size: float, style: dict[str, Any]) -> None:
+    """Dots, or for many runs their range, their quartiles and their median: a page cannot hold a dot for each."""
+    if len(values) <= MANY:
+        axis.plot(values, [height] * len(values), "o", ms=size, mew=0, alpha=0.9 if len(values) < 10 else 0.6, **style)
+        return
+    low, first, median, third, high = values.quantile([0, 0.25, 0.5, 0.75, 1])
+    axis.plot([low, high], [height] * 2, lw=0.8, color=style["color"], solid_capstyle="butt")
+    axis.plot([first, third], [height] * 2, lw=3, color=style["color"], solid_capstyle="butt")
+    axis.plot([median], [height], "o", ms=5, mew=1, mec="#ffffff", **style)
+
+
+def _terms(runs: pd.DataFrame, terms: list[str]) -> Section:
+    labels = {name: name.removeprefix("terms.") for name in terms}
+    runs = runs[runs[terms].notna().any(axis=1)].reset_index(drop=True)
+    if len(runs) <= ROWS:
+        frame = runs[terms].rename(columns=labels)
+        frame.insert(0, "run", names(runs))
+        return Section("Terms", "The last that each run logged.", [Table("terms", "Terms of the runs", frame)])
+    kinds = _kinds(runs).rename("runs of")
+    frame = runs[terms].rename(columns=labels).groupby(kinds).mean()
+    frame.insert(0, "runs", kinds.value_counts().reindex(frame.index))
+    text = "The mean of the last that each run logged."
+    return Section("Terms", text, [Table("terms", "Terms of the runs", frame)])
+
+
+def _pictures(runs: pd.DataFrame, draw: int) -> Section | None:
+    """Traversals and reconstructions of up to a dozen runs."""
+    labels = names(runs)
+    items = []
+    for number, place in enumerate(choose(runs, SHOWN)):
+        paths, _ = pictures(Path(runs["run"][place]), make=number < draw)
+        for kind in PICTURES:
+            if kind in paths:
+                image = _opened(paths[kind])
+                if image is not None:
+                    items.append(Picture(f"{kind}-{number + 1}", f"{kind.capitalize()} of {labels[place]}", image))
+    if not items:
+        return None
+    text = "Each row of a traversal moves one latent of the same image."
+    return Section("Traversals and reconstructions", text, items)
+
+
+def _opened(path: Path) -> Image.Image | None:
+    try:
+        with Image.open(path) as file:
+            return file.copy()
+    except OSError:
+        return None  # half a file is no picture
+
+
+def _unfinished(runs: pd.DataFrame) -> Section:
+    """Runs that ended before they were done, by what ended them."""
+    frame = pd.DataFrame({
+        "state": runs["state"],
+        "reason": reasons(runs) if "reason" in runs else "",
+        "such as": names(runs),
+    })  # fmt: skip
+    frame = frame[~frame["state"].isin(STANDING)].fillna({"reason": ""})
+    grouped = frame.groupby(["state", "reason"])["such as"].agg(["size", "first"]).reset_index()
+    grouped = grouped.sort_values("size", ascending=False, kind="stable", ignore_index=True)
+    text = "" if len(grouped) <= ROWS else f"The {ROWS} most frequent of {len(grouped):,} reasons."
+    shown = grouped.head(ROWS).rename(columns={"size": "runs", "first": "such as"})
+    return Section("Runs that did not finish", text, [Table("unfinished", "Why they did not finish", shown)])

@@ -1,0 +1,237 @@
+"""The page: one HTML file without a network, and the PDF and CSV files beside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import inspect
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+from markdown_it import MarkdownIt
+
+from unbraid.atomic import replacing
+from unbraid.errors import InputError
+from unbraid.report import drawings
+from unbraid.report.numbers import digits, numeric, plain, written
+from unbraid.report.parts import VERDICTS, Claim, Figure, Picture, Section, Table
+from unbraid.report.runs import choose, columns, pictures, portable
+
+EMBEDDED = 6_000_000  # bytes of runs' pictures that the page holds; it links to the others
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "heading", "lheading"])
+
+
+def write(title: str, sections: Sequence[Section], runs: pd.DataFrame, out: Path, draw: int = 12) -> Path:
+    """Write `out/report.html` with the figures beside it, and give its path.
+
+    `runs` is what `load_runs` gives. A run whose folder has traversals.png and reconstructions.png opens them; of those
+    that are done and have none, up to `draw` get them now.
+    """
+    out = Path(out)
+    page = _Page(out)
+    body = "".join(page.section(section) for section in sections)
+    runs = runs.reset_index(drop=True) if "run" in runs else runs
+    body += page.runs(runs, draw)
+    script, style = _file("page.js"), _file("page.css")
+    text = Template(_file("page.html")).substitute(
+        title=html.escape(title),
+        policy=f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'",
+        style=style,
+        script=script,
+        summary=_summary(sections, runs),
+        contents="".join(f'<li><a href="#{anchor}">{html.escape(words)}</a></li>' for anchor, words in page.contents),
+        body=body,
+        version=version("unbraid"),
+    )
+    return page.save("report.html", lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _file(name: str) -> str:
+    return files("unbraid.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _summary(sections: Sequence[Section], runs: pd.DataFrame) -> str:
+    """How many claims hold and how many runs are done."""
+    verdicts = Counter(item.verdict for section in sections for item in section.items if isinstance(item, Claim))
+    states = Counter(str(state) for state in runs.get("state", []))
+    lines = []
+    if total := sum(verdicts.values()):
+        counts = [f"{number} {_plural(verdict, number)}" for verdict in VERDICTS if (number := verdicts[verdict])]
+        lines.append(f"{total} {'claim' if total == 1 else 'claims'}: {', '.join(counts)}.")
+    counts = [f"{number:,} {html.escape(state)}" for state, number in states.most_common()]
+    lines.append(f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}{': ' if counts else ''}{', '.join(counts)}.")
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def _plural(verdict: str, count: int) -> str:
+    return verdict if count == 1 else {"holds": "hold", "does not hold": "do not hold"}.get(verdict, verdict)
+
+
+@dataclass
+class _Page:
+    """What has been put on the page so far."""
+
+    out: Path
+    contents: list[tuple[str, str]] = field(default_factory=list)
+    """Anchor and title of each section."""
+    names: set[str] = field(default_factory=set)
+    """Of figures, pictures and tables."""
+
+    def save(self, name: str, write: Callable[[Path], Any]) -> Path:
+        path = self.out / name
+        try:
+            with replacing(path) as part:
+                write(part)
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        return path
+
+    def section(self, section: Section) -> str:
+        items = ""
+        for kind, found in groupby(section.items, key=type):
+            group = list(found)
+            items += _claims(group) if kind is Claim else "".join(map(self.item, group))
+        return self._section(section.title, _prose(section.text) + items)
+
+    def _section(self, title: str, body: str) -> str:
+        anchor = f"{len(self.contents) + 1}-{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}".strip("-")
+        self.contents.append((anchor, title))
+        return f'<section id="{anchor}" tabindex="-1"><h2>{html.escape(title)}</h2>{body}</section>\n'
+
+    def item(self, item: Any) -> str:
+        """A figure, picture or table with its title, its caption and a link to its file."""
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", item.name):
+            raise InputError(f"'{item.name}' is no name for a file; expected letters, digits, '-', '_' and '.'")
+        if item.name in self.names:
+            raise InputError(f"two parts of the report are called '{item.name}'; each needs a name of its own")
+        self.names.add(item.name)
+        title, file = html.escape(item.title), ""
+        if isinstance(item, Figure):
+            file = f"figures/{item.name}.pdf"
+            self.save(file, lambda part: drawings.save_pdf(item.drawing, part))
+            body = f'<div class="card">{drawings.svg(item.drawing, f"svg{len(self.names)}-", item.title)}</div>'
+        elif isinstance(item, Picture):
+            png = io.BytesIO()
+            item.image.save(png, format="PNG")
+            width, height = item.image.size
+            size = f'width="{width}" height="{height}"'
+            body = f'<img loading="lazy" alt="{title}" {size} src="{_data_url(png.getvalue())}">'
+        elif isinstance(item, Table):
+            file = f"tables/{item.name}.csv"
+            frame = _flat(item.frame)
+            self.save(file, lambda part: frame.to_csv(part, index=False))
+            body = _table(frame, item.title)
+        else:
+            raise InputError(f"a section holds a {type(item).__name__}; expected Figure, Picture, Table or Claim")
+        link = f' <a class="file" href="{file}">{Path(file).suffix[1:].upper()}</a>' if file else ""
+        caption = f" <span>{_MARKDOWN.renderInline(item.caption)}</span>" if item.caption else ""
+        return f'<figure id="part-{item.name}"><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n'
+
+    def runs(self, runs: pd.DataFrame, draw: int) -> str:
+        """The table of runs; the rows are drawn by the page itself, so that 12,600 of them are no burden."""
+        moved = portable(runs, self.out)
+        self.save("runs.csv", lambda part: moved.to_csv(part, index=False))
+        if runs.empty:
+            return self._section("Runs", "<p>There are no runs yet.</p>")
+        table = columns(moved.assign(run=runs["run"]) if "run" in runs else moved)
+        content: dict[str, Any] = {"rows": len(runs), "columns": [column.content() for column in table]}
+        if "run" in runs:
+            content["folders"] = moved["run"].tolist()
+            content["pictures"], content["notes"] = self._pictures(runs, draw)
+        data = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+        return self._section("Runs", _file("runs.html") + f'<script type="application/json" id="data">{data}</script>')
+
+    def _pictures(self, runs: pd.DataFrame, draw: int) -> tuple[dict[int, dict[str, str]], dict[int, str]]:
+        """For runs by position: where their pictures are, and why they have none."""
+        found: dict[int, dict[str, str]] = {}
+        notes: dict[int, str] = {}
+        left = EMBEDDED
+        missing = [place for place in range(len(runs)) if not pictures(Path(runs["run"][place]))[0]]
+        made = {missing[place] for place in choose(runs.iloc[missing].reset_index(drop=True), draw)}
+        for place, folder in enumerate(runs["run"]):
+            paths, note = pictures(Path(folder), make=place in made)
+            if note:
+                notes[place] = note
+            for kind, path in paths.items():
+                size = path.stat().st_size
+                inside = size <= left
+                left -= size if inside else 0
+                link = quote(Path(os.path.relpath(path, self.out)).as_posix())
+                found.setdefault(place, {})[kind] = _data_url(path.read_bytes()) if inside else link
+        return found, notes
+
+
+def _data_url(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
+
+
+def _prose(text: str) -> str:
+    return str(_MARKDOWN.render(inspect.cleandoc(text)))
+
+
+def _claims(claims: Sequence[Any]) -> str:
+    """Claims beside what was measured."""
+    heads = ("Claim", "Paper", "Here", "Verdict", "Why")
+    rows = []
+    for claim in claims:
+        mark = f'<span class="verdict v{VERDICTS.index(claim.verdict)}">{claim.verdict}</span>'
+        prose = [_MARKDOWN.renderInline(text) for text in (claim.words, claim.paper, claim.ours)]
+        cells = [*prose, mark, _MARKDOWN.renderInline(claim.why)]
+        rows.append("".join(_claim_cell(*pair) for pair in zip(heads, cells, strict=True)))
+    head = "".join(f'<th role="columnheader" scope="col">{name}</th>' for name in heads)
+    body = "".join(f'<tr role="row">{row}</tr>\n' for row in rows)
+    return (
+        f'<table class="claims" role="table"><thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{body}</tbody></table>\n'
+    )
+
+
+def _claim_cell(head: str, cell: str) -> str:
+    return f'<td role="cell" data-head="{head}">{cell or written(None, None)}</td>'
+
+
+def _flat(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with its index, where that says anything, as its first columns, and one row of headings."""
+    if not isinstance(frame.index, pd.RangeIndex):
+        index = frame.index.to_frame(index=False)
+        index.columns = pd.Index([str(name) if name is not None else "" for name in frame.index.names])
+        index.index = frame.index
+        frame = pd.concat([index, frame], axis=1)
+    flat = frame.reset_index(drop=True)
+    flat.columns = pd.Index([
+        " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
+        for name in flat.columns
+    ])  # fmt: skip
+    return flat
+
+
+def _table(frame: pd.DataFrame, title: str) -> str:
+    cells = [list(_cells([plain(value) for value in frame.iloc[:, place]])) for place in range(frame.shape[1])]
+    kinds = [numeric([plain(value) for value in frame.iloc[:, place]]) for place in range(frame.shape[1])]
+    marks = [' class="number"' if kind else "" for kind in kinds]
+    head = "".join(f'<th scope="col"{mark}>{html.escape(name)}</th>' for name, mark in zip(frame, marks, strict=True))
+    rows = []
+    for row in zip(*cells, strict=True):
+        rows.append("".join(f"<td{mark}>{html.escape(cell)}</td>" for cell, mark in zip(row, marks, strict=True)))
+    body = "".join(f"<tr>{row}</tr>\n" for row in rows) or f'<tr><td colspan="{max(1, len(marks))}">No rows.</td></tr>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="box" tabindex="0" role="region" aria-label="{html.escape(title)}">{table}</div>'
+
+
+def _cells(values: list[float | int | str | None]) -> Iterator[str]:
+    places = digits(values)
+    return (written(value, places) for value in values)

@@ -1,0 +1,71 @@
+"""What a report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.figure import Figure as Drawing
+from PIL import Image
+
+from unbraid.errors import InputError
+
+VERDICTS = ("holds", "does not hold", "cannot be said")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing: SVG on the page, PDF beside it."""
+
+    name: str
+    title: str
+    drawing: Drawing
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Images: PNG on the page."""
+
+    name: str
+    title: str
+    image: Image.Image
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A small table: HTML on the page, CSV beside it."""
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, what was measured, and whether it holds."""
+
+    words: str
+    paper: str
+    """The paper's figure, and where it stands."""
+    ours: str
+    verdict: str
+    """One of VERDICTS."""
+    why: str = ""
+    """How the verdict follows from our figure; the rule is stated before the figure is known."""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise InputError(f"'{self.words}' has the verdict '{self.verdict}'; expected one of {', '.join(VERDICTS)}")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page. Text and captions are Markdown without pictures, headings and HTML."""
+
+    title: str
+    text: str = ""
+    items: Sequence[Figure | Picture | Table | Claim] = ()

@@ -1,0 +1,142 @@
+"""The table of runs: which columns it has, which of them show at first, and its data in a form that a page can hold."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from unbraid.errors import InputError
+from unbraid.record import Run
+from unbraid.report.numbers import digits, numeric, plain
+from unbraid.show import show
+
+Values = list[float | int | str | None]
+
+PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae", "factor_vae", "irs")
+PICTURES = ("traversals", "reconstructions")
+_FIRST = ("run", "state", "method", "data", "seed", "steps")
+_LAST = ("reason", "seconds", "precision", "id")
+_GROUPS = ("settings", "scores", "terms")
+
+
+def main_scores(runs: pd.DataFrame) -> list[str]:
+    """The columns of the scores that people look at first."""
+    there = [name for name in runs.columns if str(name).startswith("scores.") and runs[name].notna().any()]
+    chosen = [f"scores.{name}" for name in PRINCIPAL if f"scores.{name}" in there]
+    return chosen or there[: len(PRINCIPAL)]
+
+
+def names(runs: pd.DataFrame) -> list[str]:
+    """Each run's folder below the one that all have in common."""
+    if "run" not in runs:
+        return [str(name) for name in runs.index]
+    folders = [Path(folder).absolute() for folder in runs["run"]]
+    above = os.path.commonpath({folder.parent for folder in folders}) if folders else ""
+    return [Path(os.path.relpath(folder, above)).as_posix() for folder in folders]
+
+
+def portable(runs: pd.DataFrame, out: Path) -> pd.DataFrame:
+    """The same runs with folders relative to `out`, so that the report may move together with them."""
+    if "run" not in runs:
+        return runs
+    moved = runs.copy()
+    moved["run"] = [Path(os.path.relpath(str(folder), out)).as_posix() for folder in runs["run"]]
+    if "reason" in runs:
+        moved["reason"] = reasons(runs)
+    return moved
+
+
+def reasons(runs: pd.DataFrame) -> list[str | None]:
+    """Why each run is not done, its files named by what they are called in its folder."""
+    pairs = zip(runs["run"], runs["reason"], strict=True)
+    return [_local(text, Path(folder)) if isinstance(text, str) else None for folder, text in pairs]
+
+
+def _local(text: str, folder: Path) -> str:
+    return text.replace(f"{folder}{os.sep}", "").replace(str(folder), folder.name)
+
+
+def choose(runs: pd.DataFrame, most: int) -> list[int]:
+    """Positions of up to `most` finished runs: the first of every method and data set, then the second, and so on."""
+    if "run" not in runs or "state" not in runs:
+        return []
+    kinds = list(zip(*(runs.get(name, runs["state"]).astype(str) for name in ("data", "method")), strict=True))
+    seen: dict[Any, int] = {}
+    ranked = []
+    for place, (kind, state) in enumerate(zip(kinds, runs["state"], strict=True)):
+        if state == "done":
+            seen[kind] = seen.get(kind, 0) + 1
+            ranked.append((seen[kind], kind, place))
+    return [place for *_, place in sorted(ranked)[:most]]
+
+
+def pictures(folder: Path, make: bool = False) -> tuple[dict[str, Path], str]:
+    """The pictures in a run's folder by kind, made first where asked for and missing; and why they cannot be made."""
+    found = {kind: path for kind in PICTURES if (path := folder / f"{kind}.png").is_file()}
+    if not make or "traversals" in found:
+        return found, ""
+    try:
+        show(Run(folder))
+    except (InputError, OSError) as error:
+        return found, _local(str(error), folder)
+    return pictures(folder)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of runs."""
+
+    name: str
+    values: Values
+    main: bool
+    """Whether it shows before all columns are asked for."""
+
+    def content(self) -> dict[str, Any]:
+        """As small as it gets: a value that all rows share once, words by their number, six digits of a fraction."""
+        group, _, label = self.name.partition(".")
+        if group not in _GROUPS:
+            group, label = "", self.name
+        content: dict[str, Any] = {"name": self.name, "group": group, "label": label, "main": self.main}
+        if numeric(self.values):
+            content["digits"] = None if group == "settings" else digits(self.values, smallest=0)
+            cells: list[Any] = [_short(value) for value in self.values]
+        else:
+            words = list(dict.fromkeys(str(value) for value in self.values if value is not None))
+            at = {word: place for place, word in enumerate(words)}
+            content["words"] = words
+            cells = [None if value is None else at[str(value)] for value in self.values]
+        if len(cells) > 1 and all(cell == cells[0] for cell in cells):
+            return content | {"same": cells[0]}
+        return content | {"values": cells}
+
+
+def _short(value: Any) -> float | int | str | None:
+    if value is None or isinstance(value, int):
+        return value
+    number = float(f"{value:.6g}")
+    if number in (float("inf"), float("-inf")):
+        return "Infinity" if number > 0 else "-Infinity"  # JSON has no number for it
+    return int(number) if number == int(number) and abs(number) < 1e15 else number
+
+
+def columns(runs: pd.DataFrame) -> list[Column]:
+    """All columns in the order of the page. Those that say nothing about any run are left out."""
+    cells: dict[str, Values] = {str(name): [plain(value) for value in runs[name]] for name in runs.columns}
+    cells["run"] = list(names(runs))
+    order = [*_FIRST]
+    for group in _GROUPS:
+        order += [name for name in cells if name.startswith(f"{group}.")]
+    order += [name for name in cells if name not in (*order, *_LAST)]
+    order += _LAST
+    chosen = {*_FIRST[:-1], "reason", *main_scores(runs)}
+    if len(set(cells.get("steps", []))) > 1:
+        chosen.add("steps")
+    for name in order:
+        if name.startswith("settings.") and len({value for value in cells[name] if value is not None}) > 1:
+            chosen.add(name)
+    there = [name for name in order if any(value is not None for value in cells.get(name, []))]
+    return [Column(name, cells[name], name in chosen) for name in there]
