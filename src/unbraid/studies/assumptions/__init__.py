@@ -1,0 +1,1 @@
+"""Locatello et al., *Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations*."""

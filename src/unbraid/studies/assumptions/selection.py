@@ -1,0 +1,246 @@
+"""Choosing a model: table 1 of the paper, and how much each way of choosing loses against the best model there is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from unbraid.figures import data_name
+from unbraid.studies.assumptions.models import (
+    METRICS,
+    RESAMPLES,
+    SEEDS,
+    UDR,
+    Array,
+    Estimate,
+    Models,
+    around,
+    estimate,
+    mean,
+    quietly,
+)
+
+TRIALS = 10_000
+CASES = {
+    # name: (same metric, same data set)
+    "same metric, same data set": (True, True),
+    "same metric, other data set": (True, False),
+    "other metric, same data set": (False, True),
+    "other metric, other data set": (False, False),
+}
+PAPER = dict(zip(CASES, (0.773, 0.550, 0.518, 0.519), strict=True))
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """How often a setting chosen with labels does at least as well as a random one, on another seed (table 1)."""
+
+    trials: dict[str, float]
+    """By case, over the trials."""
+    counted: dict[str, int]
+    """Trials in which both models exist."""
+    exact: dict[str, Estimate]
+    """The same probability over all possible trials, with an interval over seeds."""
+    chance: float
+    """What a random choice would reach: above one half, for it may draw the very model it is compared with."""
+
+
+@lru_cache(maxsize=2)
+def transfer(models: Models, trials: int = TRIALS, resamples: int = RESAMPLES) -> Transfer:
+    """Section 5.5's trials: draw a seed, a metric and a data set; take the setting with the highest score there.
+
+    Compare it with a setting drawn at random, both trained with one other seed, on the same or another metric and the
+    same or another data set. Doing equally well counts as success, and the random setting may be the chosen one. Where
+    two settings share the highest score the first in the order of names is taken. Trials in which a model is missing
+    are left out.
+    """
+    scores = _cube(models)  # (data sets, metrics, settings, seeds)
+    chosen, wins = _chosen(scores), _wins(scores)
+    drawn, counted = _trials(scores, chosen, trials)
+    chance = mean(wins.ravel())
+    pairs = {case: _pairs(chosen, wins, *kind) for case, kind in CASES.items()}
+    exact = {case: _over_seeds(matrix, models.seeds, resamples) for case, matrix in pairs.items()}
+    return Transfer(drawn, counted, exact, chance)
+
+
+def _cube(models: Models) -> Array:
+    found = [models.by_setting(models.get(column)) for column in models.known(METRICS)]
+    if not found:
+        return np.zeros((0, 0, 0, 0))
+    return np.stack(found, 1)
+
+
+def _chosen(scores: Array) -> Array:
+    """The setting with the highest score (data sets, metrics, seeds); -1 where there is none."""
+    if not scores.size:
+        return np.zeros((scores.shape[0], scores.shape[1], scores.shape[3]), int)
+    best = np.where(np.isfinite(scores), scores, -np.inf).argmax(2)
+    return np.asarray(np.where(np.isfinite(scores).any(2), best, -1))
+
+
+def _wins(scores: Array) -> Array:
+    """The share of settings that each does at least as well as, with the same seed: the shape of the scores."""
+    if not scores.size:
+        return scores
+    better = scores[:, :, :, None] >= scores[:, :, None]  # (data sets, metrics, mine, theirs, seeds)
+    there = np.isfinite(scores)[:, :, None].sum(3)
+    share = better.sum(3) / np.maximum(there, 1)
+    return np.asarray(np.where(np.isfinite(scores), share, np.nan))
+
+
+def _trials(scores: Array, chosen: Array, trials: int) -> tuple[dict[str, float], dict[str, int]]:
+    sets, metrics, settings, seeds = scores.shape
+    result, counted = dict.fromkeys(CASES, math.nan), dict.fromkeys(CASES, 0)
+    if not scores.size or seeds < 2:
+        return result, counted
+    rng = np.random.default_rng(0)
+    data, metric, seed = (rng.integers(size, size=trials) for size in (sets, metrics, seeds))
+    other_seed = _another(seed, seeds, rng)
+    other_data, other_metric = _another(data, sets, rng), _another(metric, metrics, rng)
+    mine, theirs = chosen[data, metric, seed], rng.integers(settings, size=trials)
+    for case, (same_metric, same_data) in CASES.items():
+        if (sets < 2 and not same_data) or (metrics < 2 and not same_metric):
+            continue
+        at = scores[data if same_data else other_data, metric if same_metric else other_metric, :, other_seed]
+        rows = np.arange(trials)
+        left, right = at[rows, mine], at[rows, theirs]
+        both = (mine >= 0) & np.isfinite(left) & np.isfinite(right)
+        counted[case] = int(both.sum())
+        result[case] = mean(left[both] >= right[both])
+    return result, counted
+
+
+def _another(values: Array, count: int, rng: np.random.Generator) -> Array:
+    """For each value another one of the `count`; the same where there is but one."""
+    if count < 2:
+        return values
+    return np.asarray((values + rng.integers(1, count, size=len(values))) % count)
+
+
+def _pairs(chosen: Array, wins: Array, same_metric: bool, same_data: bool) -> Array:
+    """The mean over data sets and metrics by the seed of the choice and the seed of the comparison (seeds, seeds)."""
+    sets, metrics, seeds = chosen.shape
+    if not wins.size:
+        return np.zeros((0, 0))
+    total, number = np.zeros((seeds, seeds)), np.zeros((seeds, seeds))
+    for data, metric, other_data, other_metric in np.ndindex(sets, metrics, sets, metrics):
+        if (data == other_data) != same_data or (metric == other_metric) != same_metric:
+            continue
+        choice = chosen[data, metric]
+        found = np.where((choice >= 0)[:, None], wins[other_data, other_metric][choice], np.nan)
+        total, number = total + np.nan_to_num(found), number + np.isfinite(found)
+    return np.asarray(np.where(number > 0, total / np.maximum(number, 1), np.nan))
+
+
+def _over_seeds(matrix: Array, seeds: int, resamples: int) -> Estimate:
+    """The mean over pairs of different seeds, with a bootstrap interval over seeds."""
+
+    def weighted(weights: Array) -> float:
+        pairs = np.outer(weights, weights) * np.isfinite(matrix)
+        np.fill_diagonal(pairs, 0)
+        return float((pairs * np.nan_to_num(matrix)).sum() / pairs.sum()) if pairs.sum() else math.nan
+
+    count = len(matrix)
+    if count < 2:
+        return Estimate(math.nan)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples if count >= SEEDS else 0)
+    return around(weighted(np.ones(count)), [weighted(row) for row in drawn], min(count, seeds), (0, 1))
+
+
+# What each way of choosing loses
+
+SCORED = {
+    # strategy: (column, whether more is better)
+    "highest ELBO": ("scores.elbo", True),
+    "lowest reconstruction error": ("scores.reconstruction", False),
+    "lowest KL": ("scores.kl", False),
+    "lowest TC (sampled)": ("scores.total_correlation_sampled", False),
+}
+STRATEGIES = ("random", *SCORED, *UDR.values(), "transfer from another data set", "best setting (labels)", "oracle")
+HOW = (
+    "The regret is the best score among the models of a data set minus the score of the selected one. random: the mean "
+    "over all models. ELBO, reconstruction error, KL and TC: the one model with the best value. UDR: the setting with "
+    "the highest median UDR over its seeds, and within it the model with the highest UDR of its own. transfer: the "
+    "setting with the highest median score on another data set with labels, a random seed of it here, averaged over "
+    "the other data sets. best setting: the setting with the highest median score on this data set, a random seed of "
+    "it. oracle: the best model."
+)
+
+
+def regrets(models: Models) -> dict[tuple[str, str, str], float]:
+    """By strategy, metric and data set; strategies whose scores are not known are left out."""
+    found: dict[tuple[str, str, str], float] = {}
+    for metric in models.known(METRICS):
+        scores, settings = models.get(metric), models.by_setting(models.medians(metric))
+        for place, data in enumerate(models.data_sets):
+            cells = models.cells(data)
+            here = scores[cells]
+            if not np.isfinite(here).any():
+                continue
+            best = float(np.nanmax(here))
+            selected = {"random": mean(here), "oracle": best}
+            for strategy, (column, more) in SCORED.items():
+                selected[strategy] = _by_score(here, models.get(column)[cells] * (1 if more else -1))
+            for column, strategy in UDR.items():
+                selected[strategy] = _by_setting(here, models.get(column)[cells])
+            expected = models.by_setting(quietly(np.nanmean, scores, 1))[place]
+            selected["best setting (labels)"] = _best(settings[place], expected)
+            others = [_best(settings[other], expected) for other in range(len(settings)) if other != place]
+            selected["transfer from another data set"] = mean(others)
+            found |= {(strategy, metric, data): best - value for strategy, value in selected.items()}
+    return {key: value for key, value in found.items() if math.isfinite(value)}
+
+
+def _by_score(scores: Array, by: Array) -> float:
+    """The score of the model with the highest value."""
+    there = np.isfinite(scores) & np.isfinite(by)
+    if not there.any():
+        return math.nan
+    return float(scores.ravel()[np.where(there, by, -np.inf).argmax()])
+
+
+def _by_setting(scores: Array, by: Array) -> float:
+    """The score of the model with the highest value within the setting with the highest median value."""
+    there = np.isfinite(scores) & np.isfinite(by)
+    if not there.any():
+        return math.nan
+    medians = quietly(np.nanmedian, np.where(there, by, np.nan), 1)
+    cell = int(np.nanargmax(medians))
+    return _by_score(scores[cell], by[cell])
+
+
+def _best(by: Array, expected: Array) -> float:
+    """What is expected of the setting with the highest value, among those that are known here."""
+    there = np.isfinite(by) & np.isfinite(expected)
+    return float(expected[np.where(there, by, -np.inf).argmax()]) if there.any() else math.nan
+
+
+def regret_means(models: Models) -> dict[str, float]:
+    """By strategy, the mean over metrics and data sets."""
+    found = regrets(models)
+    return {
+        strategy: mean(values)
+        for strategy in STRATEGIES
+        if (values := [value for key, value in found.items() if key[0] == strategy])
+    }
+
+
+def regret_table(models: Models, resamples: int = RESAMPLES) -> pd.DataFrame:
+    """A row a strategy: mean regret with its interval over seeds, then the mean by metric and by data set."""
+    found, means = regrets(models), estimate(models, regret_means, (0, math.inf), resamples)
+    rows = []
+    for strategy, overall in means.items():
+        mine = {key[1:]: value for key, value in found.items() if key[0] == strategy}
+        row: dict[str, object] = {"strategy": strategy, "mean regret [95 %]": overall.text(".3f")}
+        for metric, name in models.known(METRICS).items():
+            row[name] = mean(value for key, value in mine.items() if key[0] == metric)
+        if len(models.data_sets) > 1:
+            for data in models.data_sets:
+                row[data_name(data)] = mean(value for key, value in mine.items() if key[1] == data)
+        rows.append(row)
+    return pd.DataFrame(rows)

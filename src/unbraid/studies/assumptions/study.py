@@ -1,0 +1,97 @@
+"""The study's settings at each scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from unbraid.errors import InputError, nearest
+from unbraid.jobs import Protocol, Train, Udr
+from unbraid.methods import METHODS
+from unbraid.study import Job
+
+TITLE = "Challenging common assumptions in the unsupervised learning of disentangled representations"
+SIX = ("beta_vae", "factor_vae", "beta_tc_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae")  # in figure 7's order
+SEVEN = (
+    "dsprites", "color_dsprites", "noisy_dsprites", "scream_dsprites", "small_norb", "cars3d", "shapes3d_official",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Data sets × methods × strengths × seeds, and what all models share."""
+
+    data: tuple[str, ...]
+    seeds: int
+    steps: int
+    strengths: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    """Which of a method's six strengths, by their place in its sweep."""
+    resolution: int = 64
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of single methods."""
+    samples: int | None = None
+    protocol: Protocol = "assumptions"
+
+
+SCALES = {
+    # section 4, tables 2 to 4: 7 x 6 x 6 x 50 = 12,600 models
+    "paper": Scale(
+        data=SEVEN,
+        seeds=50,
+        steps=300_000,
+    ),
+    # an hour or so on two cores: a tiny network, a higher learning rate for the few steps there are, a smaller
+    # discriminator, a capacity that has grown when a third of the training is over, as at paper scale; strengths from
+    # the lower part of each sweep, since a quarter of the pixels weighs a quarter in the reconstruction
+    "desk": Scale(
+        data=("dsprites", "shapes3d"),
+        seeds=3,
+        steps=2_500,
+        strengths=(0, 2, 4),
+        resolution=32,
+        shared={"network": "tiny", "learning_rate": 1e-3},
+        own={
+            "factor_vae": {"discriminator_layers": 3, "discriminator_width": 256, "discriminator_learning_rate": 1e-3},
+            "annealed_vae": {"threshold": 800},
+        },
+        samples=20_000,
+        protocol="assumptions_desk",
+    ),
+    "smoke": Scale(
+        data=("dsprites", "color_dsprites"),
+        seeds=2,
+        steps=20,
+        strengths=(2,),
+        resolution=16,
+        shared={"network": "small", "learning_rate": 1e-3, "latents": 4, "batch_size": 16},
+        own={"factor_vae": {"discriminator_layers": 1, "discriminator_width": 32}, "annealed_vae": {"threshold": 10}},
+        samples=600,
+        protocol={"mig": {}, "sap": {"predictor": "r2"}, "modularity": {}},
+    ),
+}
+
+
+def jobs(scale: str) -> list[Job]:
+    """Models in the order data set, method, strength, seed, then UDR over the seeds of every setting."""
+    if scale not in SCALES:
+        raise InputError(f"there is no scale '{scale}'{nearest(scale, SCALES)}")
+    chosen = SCALES[scale]
+    settings = [(data, method, place) for data in chosen.data for method in SIX for place in chosen.strengths]
+    models = [[_model(chosen, *setting, seed) for seed in range(chosen.seeds)] for setting in settings]
+    return [*(job for group in models for job in group), *(Udr(tuple(group)) for group in models)]
+
+
+def _model(scale: Scale, data: str, method: str, place: int, seed: int) -> Train:
+    (strength, values), = METHODS[method].sweep.items()
+    return Train(
+        method=method,
+        data=data,
+        steps=scale.steps,
+        seed=seed,
+        settings={**scale.shared, **scale.own.get(method, {}), strength: values[place]},
+        resolution=scale.resolution,
+        samples=scale.samples,
+        protocol=scale.protocol,
+    )
