@@ -7,7 +7,7 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -79,8 +79,8 @@ class Folder:
             and not path.name.startswith((".", "checkpoint"))
         )  # fmt: skip
 
-    def faults(self, thorough: bool = False) -> list[str]:
-        """What is wrong with the files that the state lists.
+    def faults(self, thorough: bool = False, names: Container[str] | None = None) -> list[str]:
+        """What is wrong with the files that the state lists, or with those of them in `names`.
 
         A file of the same size and time of change is taken to be the same; `thorough` reads them all.
         """
@@ -90,6 +90,8 @@ class Folder:
             return [str(error)]
         found = []
         for name, (size, changed, digest) in state.get("files", {}).items():
+            if names is not None and name not in names:
+                continue
             path = self.folder / name
             grows = state["state"] == "running" and path.suffix == ".jsonl"
             try:

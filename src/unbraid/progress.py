@@ -22,9 +22,17 @@ from rich.progress import (
 DELAY = 2.0  # seconds of silence: shorter work shows nothing
 PLAIN = 30.0  # seconds between two lines where there is no terminal
 
+_silent = False
+
 
 class Advance(Protocol):
     def __call__(self, amount: float = 1, /, *, note: str = "") -> None: ...
+
+
+def silence() -> None:
+    """Show nothing in this process any more: it works for another one, which shows how far the whole is."""
+    global _silent
+    _silent = True
 
 
 @contextmanager
@@ -52,6 +60,8 @@ def progress(label: str, total: float | None, *, unit: str = "", delay: float = 
 
     def advance(amount: float = 1, /, *, note: str = "") -> None:
         nonlocal shown, done, spoken
+        if _silent:
+            return
         done += amount
         bar.update(task, advance=amount, note=note)
         clock = time.monotonic()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -55,7 +56,7 @@ class RunConfig:
     @property
     def id(self) -> str:
         """Twelve digits of a hash of the above."""
-        text = json.dumps({"numbers": NUMBERS, **asdict(self)}, sort_keys=True)
+        text = json.dumps({"numbers": NUMBERS, **vars(self)}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def differences(self, other: RunConfig) -> list[str]:
@@ -238,11 +239,16 @@ class Run(Folder):
 
 
 def find_runs(folder: Path | str) -> list[Run]:
-    """The run folders at or below a folder, by name."""
-    top = Path(folder)
-    if not top.is_dir():
-        raise InputError(f"{top} is no folder")
-    return [Run(path.parent) for path in sorted(top.rglob("config.json"))]
+    """The run folders at or below a folder, by name; not those that a study has set aside."""
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder} is no folder")
+    found = []
+    for path, folders, files in os.walk(folder):
+        if "config.json" in files:
+            found.append(path)
+        if "study.json" in files and "damaged" in folders:
+            folders.remove("damaged")
+    return [Run(path) for path in sorted(map(Path, found))]
 
 
 def load_runs(folder: Path | str) -> pd.DataFrame:
@@ -271,6 +277,8 @@ def _row(run: Run) -> dict[str, Any]:
         }
         row |= {f"settings.{name}": value for name, value in config.settings.items()}
         row |= {f"terms.{name}": value for name, value in state.get("terms", {}).items()}
+        if faults := run.faults(names=("config.json", "scores.json")):
+            raise InputError(faults[0])
         if run.path("scores").exists():
             scores = run.read_json("scores")
             row |= {f"scores.{name}": value for name, value in scores.get("scores", {}).items()}

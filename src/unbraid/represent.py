@@ -50,13 +50,13 @@ def represent(
     method.eval()
     with torch.inference_mode(), progress("encoding", len(rows)) as advance:
         for part in torch.split(rows, batch):
-            images = data.images_at(part, rng)
+            found = data.batch_at(part, rng)
             if isinstance(method, VAE):
-                mean, logvar = method.posterior(images)
+                mean, logvar = method.posterior(found["images"])
                 codes.append(mean.cpu())
                 logvars.append(logvar.cpu())
             else:
-                codes.append(method.encode(images).cpu())
+                codes.append(method.codes_of(found).cpu())
             advance(len(part))
     return Representation(
         codes=torch.cat(codes),
@@ -68,3 +68,9 @@ def represent(
         logvar=torch.cat(logvars) if logvars else None,
         whole=whole,
     )
+
+
+def encode_all(method: Method, data: FactorData) -> Tensor:
+    """The codes of every row, in order: float32 (len, d)."""
+    assert data.weights is None
+    return represent(method, data, samples=len(data)).codes

@@ -101,7 +101,7 @@ def _execute(
         return {"terms": terms, "started": started, "seconds": round(spent + time.monotonic() - begun, 1)}
 
     try:
-        representation = _trained(run, method)
+        representation = _trained(run, method, config.steps)
         if representation is None:
             for terms, saved in _steps(run, config, method, data, every, checkpoint_seconds, say):  # noqa: B007
                 if saved:
@@ -121,13 +121,14 @@ def _execute(
         raise
 
 
-def _trained(run: Run, method: Method) -> Representation | None:
+def _trained(run: Run, method: Method, steps: int) -> Representation | None:
     """The codes of a run that was stopped after its training, with the weights in `method`; None where it was not."""
     try:
         found = run.representation()  # written last: what stands before it is whole
         run.restore(method)
     except InputError:
         return None
+    run.cut_log(steps)
     return found
 
 

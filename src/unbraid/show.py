@@ -6,22 +6,23 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
+from torch import Generator, Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.errors import InputError
+from unbraid.evidence import ACTIVE
 from unbraid.methods._gaussian import kl_per_latent
 from unbraid.methods.base import Method
 from unbraid.metrics import ScoreTable
 from unbraid.pictures import Strip, save, save_animation, sheet, tiles
 from unbraid.record import Run
 from unbraid.represent import Representation
-
-ACTIVE = 0.01  # nats of KL above which a latent is active
 
 
 @dataclass(frozen=True)
@@ -68,27 +69,97 @@ def traverse(method: Method, code: Tensor, latent: int, values: Tensor) -> Tenso
     return to_bytes(method.decode(codes))
 
 
-def reconstructions(method: Method, images: Tensor) -> list[Strip]:
-    """Two strips: originals, and below them what the codes decode to."""
+def reconstructions(method: Method, images: Tensor, codes: Tensor | None = None) -> list[Strip]:
+    """Two strips: originals, and below them what their codes (given, or encoded now) decode to."""
     with torch.inference_mode():
-        decoded = to_bytes(method.decode(method.encode(images)))
+        decoded = to_bytes(method.decode(method.encode(images) if codes is None else codes))
     return [Strip("original", images), Strip("reconstruction", decoded)]
 
 
 def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng: Rng = 0) -> list[Path]:
-    """Write reconstructions.png, traversals.png and traversals.gif of a run into `out` (its folder by default)."""
+    """Write pictures of a run into `out` (its folder by default): reconstructions.png, traversals.png, traversals.gif.
+
+    A decoder on frozen codes also gets unit_traversals.png; a learner without a decoder gets umap.png alone.
+    """
     rng = generator(rng)
-    data, out = data or run.data(), out or run.folder
-    method, config = run.method(), run.config
-    shown = latents(run.representation())
+    out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
     title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
-    images, _ = data.sample(24, rng)
-    strips = [strip for start in (0, 12) for strip in reconstructions(method, images[start : start + 12])]
+    if type(method).decode is Method.decode:
+        return [save_umap(representation, out / "umap.png", rng, title=title)]
+    shown = latents(representation)
+    images, codes = _examples(run, method, representation, data, 24, rng)
+    strips = [
+        strip
+        for start in (0, 12)
+        for strip in reconstructions(method, images[start : start + 12], codes[start : start + 12])
+    ]
     paths = [save(sheet(title, "originals above their reconstructions", strips), out / "reconstructions.png")]
-    codes = method.encode(images[:4]).detach().cpu()
     paths.append(save(_traversal_sheet(method, codes[0], shown, title), out / "traversals.png"))
-    paths.append(save_animation(_frames(method, codes, shown), out / "traversals.gif"))
+    paths.append(save_animation(_frames(method, codes[:4], shown), out / "traversals.gif"))
+    if "codes" in method.needs:
+        paths.append(save(unit_traversals(method, images[0], codes[0], title), out / "unit_traversals.png"))
     return paths
+
+
+def _examples(
+    run: Run, method: Method, representation: Representation, data: FactorData | None, n: int, rng: Generator
+) -> tuple[Tensor, Tensor]:
+    """Random images and their codes. Frozen codes are those the run kept: the file they came from may be gone."""
+    if data is None and "codes" in method.needs:
+        chosen = torch.randperm(len(representation.rows), generator=rng)[:n]
+        return run.images().images_at(representation.rows[chosen], rng), representation.codes[chosen]
+    batch = (data or run.data()).batch(n, rng)
+    with torch.inference_mode():
+        return batch["images"], method.codes_of(batch).cpu()
+
+
+UNIT = torch.linspace(-1, 1, 21)  # multitask, section 4.2.2
+
+
+def unit_traversals(method: Method, image: Tensor, code: Tensor, title: str) -> Image.Image:
+    """An image, what its code decodes to, and a row a latent that sets it to -1, -0.9, … 1 (multitask, figure 7)."""
+    with torch.inference_mode():
+        decoded = to_bytes(method.decode(code[None]))
+    strips = [Strip("original", image[None]), Strip("reconstruction", decoded)]
+    strips += [Strip(f"latent {latent}", traverse(method, code, latent, UNIT)) for latent in range(len(code))]
+    return sheet(title, "each row sets one latent of the same image to -1, -0.9, … 1", strips)
+
+
+def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: float = 0.1) -> np.ndarray[Any, Any]:
+    """Codes (n, d) -> (n, 2) by UMAP (McInnes et al. 2018), the same for the same `rng`."""
+    try:
+        import umap
+    except ImportError as error:
+        raise InputError("UMAP is not installed; pip install 'unbraid[umap]' brings it") from error
+    seed = generator(rng).initial_seed() % 2**32
+    reducer = umap.UMAP(n_neighbors=neighbours, min_dist=distance, random_state=seed, n_jobs=1)
+    return np.asarray(reducer.fit_transform(codes.numpy()))
+
+
+def save_umap(
+    representation: Representation, path: Path, rng: Rng = 0, *, rows: int = 5000, title: str = ""
+) -> Path:
+    """UMAP of at most `rows` codes, a panel a factor coloured by its values (multitask, figure 5)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rng = generator(rng)
+    chosen = torch.randperm(len(representation.codes), generator=rng)[:rows]
+    places, factors = umap_embedding(representation.codes[chosen], rng), representation.factors[chosen]
+    panels = list(zip(representation.names, representation.sizes, factors.T, strict=True)) or [("codes", 1, None)]
+    figure, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels), 3.1), squeeze=False)
+    for axis, (name, size, values) in zip(axes[0], panels, strict=True):
+        colours = plt.get_cmap("viridis" if size > 4 else "turbo")
+        shades = None if values is None else values.numpy() / max(size - 1, 1)
+        axis.scatter(*places.T, s=2, c=shades, cmap=colours, vmin=0, vmax=1, linewidths=0, rasterized=True)
+        axis.set_title(f"{name} ({size} values)" if values is not None else name, fontsize=10)
+        axis.set_xticks([])
+        axis.set_yticks([])
+    figure.suptitle(title, fontsize=11)
+    figure.tight_layout()
+    return _save_figure(figure, path)
 
 
 MATRICES = {"mig": "information", "dci": "importance", "sap": "predictability", "irs": "robustness"}
@@ -115,6 +186,12 @@ def save_matrices(scores: ScoreTable, names: Sequence[str], path: Path) -> Path:
         axis.set_ylabel("code")
         figure.colorbar(image, ax=axis, fraction=0.046)
     figure.tight_layout()
+    return _save_figure(figure, path)
+
+
+def _save_figure(figure: Any, path: Path) -> Path:
+    import matplotlib.pyplot as plt
+
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=130)
     plt.close(figure)

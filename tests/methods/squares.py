@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from unbraid.data import Rows
+from unbraid.data import CodeData, RandomTasks, Rows, TaskData
 
 
 def squares(channels: int = 1, side: int = 16) -> Rows:
@@ -15,3 +15,10 @@ def squares(channels: int = 1, side: int = 16) -> Rows:
         for channel in range(channels):
             image[channel, row : row + 5, column : column + 5] = 255 - 60 * channel
     return Rows(images, factors, ["row", "column"], [6, 6], source="test")
+
+
+def taught(channels: int = 1, side: int = 16, codes: int = 3) -> TaskData:
+    """The same squares with three random tasks of row and column, and codes from which both can be told."""
+    data = squares(channels, side)
+    mixed = data.all_factors().float() @ torch.linspace(-1, 1, 2 * codes).view(2, codes)
+    return TaskData(CodeData(data, mixed), RandomTasks(3, width=8, layers=2))

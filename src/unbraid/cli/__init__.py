@@ -6,45 +6,41 @@ import dataclasses
 import json
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from rich.console import Console
+import numpy as np
 from rich.table import Table
 
 from unbraid import demo as demonstration
 from unbraid import pictures
 from unbraid.atomic import replacing
+from unbraid.cli._group import PATH, Group, console, say
+from unbraid.cli.study import study
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
 from unbraid.methods import METHODS
 from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.record import Run, load_runs
+from unbraid.represent import encode_all
 from unbraid.run import train as run_training
 from unbraid.show import save_matrices
 from unbraid.show import show as show_run
+from unbraid.studies import write_report
 from unbraid.tables import CodeTable, read_codes
-
-console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
-PATH = click.Path(path_type=Path)
+from unbraid.train import resolve_device
 
 
-class _Group(click.Group):
-    """A group that suggests the nearest command."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise InputError(f"there is no command '{args[0]}'{nearest(args[0], self.list_commands(ctx))}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="unbraid", message="unbraid %(version)s")
 def app() -> None:
     """A laboratory for disentangled representation learning."""
+
+
+app.add_command(study)
 
 
 @app.command()
@@ -56,7 +52,7 @@ def demo(out: Path, steps: int) -> None:
     _print_runs(load_runs(out))
 
 
-@app.group(cls=_Group)
+@app.group(cls=Group)
 def data() -> None:
     """List, look at and fetch data sets."""
 
@@ -104,7 +100,7 @@ def data_get(name: str, source: Path | None) -> None:
         click.echo(f"{path}")
 
 
-class _Train(_Group):
+class _Train(Group):
     """A command for each method, with a flag for each of its settings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -117,7 +113,7 @@ class _Train(_Group):
         return click.Command(
             name,
             callback=partial(_train, name, {field.name for field in fields}),
-            params=[*_TRAINING, *(_flag(field) for field in fields)],
+            params=[*_TRAINING, *_data_flags(METHODS[name].needs), *(_flag(field) for field in fields)],
             help=METHODS[name].__doc__,
         )
 
@@ -131,6 +127,17 @@ def _flag(field: dataclasses.Field[Any]) -> click.Option:
         default=None,
         help=f"{field.metadata['help']}{': ' + ', '.join(choices) if choices else ''}  [default: {field.default}]",
     )
+
+
+def _data_flags(needs: Sequence[str]) -> Iterator[click.Option]:
+    """Settings of the data that a method needs more of than images; for other methods they go by --set."""
+    gives = [wrapper.gives for wrapper in catalogue.WRAPPERS if wrapper.gives in needs]
+    for wrapper in catalogue.WRAPPERS:
+        if gives and wrapper.gives in ("", *gives):
+            for name, default in wrapper.defaults.items():
+                shown = f"  [default: {default}]" if default else ""
+                flag = f"--{name.replace('_', '-')}"
+                yield click.Option([flag], type=type(default), default=None, help=f"{wrapper.help[name]}{shown}")
 
 
 _TRAINING = [
@@ -156,11 +163,13 @@ def train() -> None:
 
 
 def _train(method: str, names: set[str], data: str, resolution: int, set: tuple[str, ...], **options: Any) -> None:
-    opened = catalogue.load(data, resolution, **dict(_setting(text) for text in set))
+    flags = {name: options.pop(name, None) for wrapper in catalogue.WRAPPERS for name in wrapper.help}
+    wrapped = {name: value for name, value in flags.items() if value is not None}
+    opened = catalogue.load(data, resolution, **dict(_setting(text) for text in set), **wrapped)
     settings = {name: options.pop(name) for name in names}
     options["protocol"] = None if options["protocol"] == "none" else options["protocol"]
     given = {name: value for name, value in settings.items() if value is not None}
-    run = run_training(method, opened, say=lambda line: click.echo(f"unbraid: {line}", err=True), **options, **given)
+    run = run_training(method, opened, say=say, **options, **given)
     state = run.state
     click.echo(f"{run.folder}  {state['state']}  {_terms(state.get('terms', {}))}")
     if state["state"] != "done":
@@ -227,6 +236,22 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+@app.command()
+@click.argument("run", type=PATH)
+@click.option("--out", type=PATH, required=True, help="The .npy to write.")
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1, mps, or the best there is.")
+def encode(run: Path, out: Path, device: str) -> None:
+    """Write the codes of every image of the data set that a run was trained on, in its order, for `train … --codes`."""
+    trained = Run(run)
+    codes = encode_all(trained.method(resolve_device(device)), trained.whole_data())
+    try:
+        with replacing(out) as part, part.open("wb") as file:
+            np.save(file, codes.numpy())
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror or error}") from error
+    click.echo(f"{out}  {len(codes):,} codes of {codes.shape[1]} dimensions")
+
+
 @app.command("score")
 @click.argument("source", type=PATH)
 @click.option("--factors", metavar="A,B,…", help="The columns of a .csv or .parquet that are factors, not codes.")
@@ -261,6 +286,8 @@ def score_codes(
     try:
         with replacing(path) as part:
             part.write_text(json.dumps(scores.record(), indent=1) + "\n")
+        if source.is_dir() and path.parent == source:
+            Run(source).seal()
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     click.echo(path)
@@ -284,6 +311,16 @@ def _print_scores(scores: ScoreTable) -> None:
 
 
 @app.command()
+@click.argument("folder", type=PATH)
+@click.option("--out", type=PATH, help="Where to write the report.  [default: FOLDER/report]")
+@click.option("--readme", type=PATH, help="Put the verdicts into this Markdown file too, between its marks.")
+@click.option("--draw", type=int, default=12, show_default=True, help="Draw the pictures of up to this many runs.")
+def report(folder: Path, out: Path | None, readme: Path | None, draw: int) -> None:
+    """Write a page about a study, or any folder of runs: figures, verdicts, a table of runs; no network needed."""
+    click.echo(write_report(folder, out or folder / "report", readme, draw))
+
+
+@app.command()
 @click.argument("run", type=PATH)
 @click.option("--out", type=PATH, help="Where to write the pictures.  [default: the run's folder]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed that chooses the images.")
@@ -295,7 +332,7 @@ def show(run: Path, out: Path | None, seed: int) -> None:
 
 def main() -> None:
     """Run the command; a mistake of the user's becomes one line and exit code 2."""
-    warnings.showwarning = lambda message, *_, **__: click.echo(f"unbraid: {message}", err=True)
+    warnings.showwarning = lambda message, *_, **__: say(str(message))
     try:
         code = app(standalone_mode=False)
     except InputError as error:
@@ -312,6 +349,3 @@ def _fail(message: str) -> NoReturn:
     click.echo(f"unbraid: {' '.join(message.split())}", err=True)
     sys.exit(2)
 
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,12 @@
 """Data with known factors of variation: drawn here, or read from official files and folders of pictures."""
 
 from unbraid.data.catalogue import CATALOGUE, load
+from unbraid.data.codes import CodeData
 from unbraid.data.factors import FactorData, Rows
 from unbraid.data.sampling import Correlated, HeldOut, Subset, split
+from unbraid.data.tasks import RandomTasks, TargetData, TaskData
 
-__all__ = ["CATALOGUE", "Correlated", "FactorData", "HeldOut", "Rows", "Subset", "load", "split"]
+__all__ = [
+    "CATALOGUE", "CodeData", "Correlated", "FactorData", "HeldOut", "RandomTasks", "Rows", "Subset", "TargetData",
+    "TaskData", "load", "split",
+]  # fmt: skip

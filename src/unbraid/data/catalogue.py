@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from unbraid.data import (
     cars3d,
@@ -20,13 +22,16 @@ from unbraid.data import (
     stl10,
 )
 from unbraid.data.arm3d import Arm3D
+from unbraid.data.codes import with_codes
 from unbraid.data.color_dsprites import ColorDSprites
 from unbraid.data.dsprites import DSprites
 from unbraid.data.factors import FactorData
 from unbraid.data.files import SCREAM, RemoteFile, stored
 from unbraid.data.noisy_dsprites import NoisyDSprites
+from unbraid.data.sampling import with_held_out
 from unbraid.data.scream_dsprites import ScreamDSprites
 from unbraid.data.shapes3d import Shapes3D
+from unbraid.data.tasks import with_tasks
 from unbraid.errors import InputError, nearest
 
 
@@ -114,6 +119,55 @@ CATALOGUE: dict[str, Declared] = {declared.name: declared for declared in _DECLA
 DRAWN = [declared.name for declared in _DECLARED if declared.embedded and declared.names]
 
 
+@dataclass(frozen=True)
+class Wrapper:
+    """What may be put around any data set by settings of its own."""
+
+    wrap: Callable[..., FactorData]
+    """`wrap(data, **settings)`."""
+    gives: str
+    """What a batch then holds besides images and factors; nothing where it only chooses rows."""
+    help: Mapping[str, str]
+    """A sentence for each setting."""
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Each setting with its default."""
+        parameters = inspect.signature(self.wrap).parameters
+        return {name: parameters[name].default for name in self.help}
+
+
+# In the order in which they are put around a data set.
+WRAPPERS = (
+    Wrapper(
+        with_codes,
+        "codes",
+        {
+            "codes": "An .npy of codes, one for each row (`unbraid encode` writes it); or factors, for the true ones.",
+            "code_scale": "as_is, or standard for mean 0 and variance 1.",
+        },
+    ),
+    Wrapper(
+        with_tasks,
+        "targets",
+        {
+            "tasks": "How many random tasks: networks of the factors.",
+            "task_seed": "Seed of the random tasks.",
+            "task_factors": "What a task depends on: all, random, halves, or factors by name as x,y.",
+            "task_width": "Units in each of the four hidden layers of a random task.",
+            "task_scale": "Factors run from 0 to this; a larger one makes rougher tasks.",
+            "targets": "An .npy of your own targets (rows, tasks) instead.",
+            "task_kind": "regression or classification, for all targets or a list by commas.",
+        },
+    ),
+    Wrapper(
+        with_held_out,
+        "",
+        {"held_out": "Fraction of the rows kept for testing.", "split_seed": "Seed that chooses the rows held out."},
+    ),
+)
+
+
 def declared(name: str) -> Declared:
     """The declaration of a data set, or an InputError that suggests the nearest name."""
     if name not in CATALOGUE:
@@ -122,13 +176,40 @@ def declared(name: str) -> Declared:
 
 
 def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
-    """Open a data set by name. `unbraid data list` shows them all; settings are those of the data set itself."""
+    """Open a data set by name. `unbraid data list` shows them all.
+
+    Settings are those of the data set itself and those of WRAPPERS, which add codes, tasks and rows held out to any.
+    """
     entry = declared(name)
-    known = entry.settings()
+    own = entry.settings()
+    known = own.union(*(wrapper.help for wrapper in WRAPPERS))
     for setting in settings:
         if setting not in known:
-            hint = nearest(setting, known) if known else "; it takes none but resolution"
-            raise InputError(f"data set '{name}' has no setting '{setting}'{hint}")
-    data = entry.open(resolution=resolution, **settings)
+            raise InputError(f"data set '{name}' has no setting '{setting}'{nearest(setting, known)}")
+    given = {setting: value for setting, value in settings.items() if setting in own}
+    data = entry.open(resolution=resolution, **given)
+    data.opened = {"name": name, "resolution": resolution, "settings": given}
+    for wrapper in WRAPPERS:
+        kinds = wrapper.defaults.items()
+        chosen = {key: _typed(key, settings[key], default) for key, default in kinds if key in settings}
+        data = wrapper.wrap(data, **chosen) if chosen else data
     data.opened = {"name": name, "resolution": resolution, "settings": dict(settings)}
     return data
+
+
+def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
+    """What `load` opened without its codes and tasks: all rows of the data set, or with `held_out` the rows it had."""
+    left = {name for wrapper in WRAPPERS if wrapper.gives or not held_out for name in wrapper.help}
+    settings = {name: value for name, value in opened["settings"].items() if name not in left}
+    return load(opened["name"], opened["resolution"], **settings)
+
+
+def _typed(name: str, value: Any, default: Any) -> Any:
+    """A setting of the kind of its default; the command line gives all of them as words."""
+    if type(value) is type(default) or (type(default) is float and type(value) is int):
+        return type(default)(value)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return type(default)(value)
+    kind = {int: "a whole number", float: "a number"}.get(type(default), "a word")
+    raise InputError(f"{name} is {value!r}; expected {kind}")

@@ -61,6 +61,9 @@ class FactorData(ABC):
     content: str = ""  # a digest of the images, where they come from the user's own files
     opened: Mapping[str, Any] | None = None  # the arguments of `load` that open it again
     weights: Tensor | None = None
+    tasks: tuple[int, ...] = ()  # of supervised data, how many classes each task has; 1 where its target is a number
+    codes: int = 0  # of data that gives codes, how many dimensions they have
+    held_out: FactorData | None = None  # rows kept for testing, where some are
     _cumulative: Tensor | None = None
 
     @abstractmethod
@@ -85,9 +88,13 @@ class FactorData(ABC):
         return self.images_at(index, rng), self.factors_at(index)
 
     def batch(self, n: int, rng: Rng) -> dict[str, Tensor]:
+        """`batch_at` of n random rows."""
+        rng = generator(rng)
+        return self.batch_at(self.sample_index(n, rng), rng)
+
+    def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
         """What a training step may ask for, by name. Data with more to give (targets, a second view) adds to it."""
-        images, factors = self.sample(n, rng)
-        return {"images": images, "factors": factors}
+        return {"images": self.images_at(index, rng), "factors": self.factors_at(index)}
 
     def sample_index(self, n: int, rng: Rng) -> Tensor:
         """n random rows, int64 (n,), by weight where rows are weighted."""

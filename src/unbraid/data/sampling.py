@@ -27,6 +27,7 @@ class Selection(FactorData):
             raise InputError("no row with a positive weight is left to draw from")
         self.data, self.rows, self.weights = data, rows, weights
         self.names, self.sizes, self.image_shape, self.source = data.names, data.sizes, data.image_shape, data.source
+        self.tasks, self.codes = data.tasks, data.codes
         self._lookup: RowLookup | None = None
 
     def __len__(self) -> int:
@@ -49,6 +50,9 @@ class Selection(FactorData):
 
     def images_at(self, index: Index, rng: Rng = None) -> Tensor:
         return self.data.images_at(self.rows[self.check_index(index)], rng)
+
+    def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
+        return self.data.batch_at(self.rows[self.check_index(index)], rng)
 
     def _images(self, factors: Tensor, rng: Generator) -> Tensor:
         return self.images_at(self.lookup.random(factors, rng), rng)
@@ -137,3 +141,12 @@ def split(data: FactorData, fractions: Sequence[float], rng: Rng) -> list[Subset
     order = torch.randperm(len(data), generator=generator(rng))
     edges = [min(round(sum(fractions[:i]) * len(data)), len(data)) for i in range(len(fractions) + 1)]
     return [Subset(data, order[start:stop]) for start, stop in pairwise(edges)]
+
+
+def with_held_out(data: FactorData, held_out: float = 0.0, split_seed: int = 0) -> FactorData:
+    """`data` without a random fraction of its rows; those are its `held_out`, for testing."""
+    if not 0 < held_out < 1:
+        raise InputError(f"held_out is {held_out}; expected a fraction of the rows between 0 and 1")
+    train, test = split(data, [1 - held_out, held_out], split_seed)
+    train.held_out = test
+    return train

@@ -15,6 +15,12 @@ from unbraid.methods.beta_vae import BetaVAE
 from unbraid.methods.dip_vae_i import DIPVAEI
 from unbraid.methods.dip_vae_ii import DIPVAEII
 from unbraid.methods.factor_vae import FactorVAE
+from unbraid.methods.frozen_decoder import FrozenDecoder
+from unbraid.methods.frozen_heads import FrozenHeads
+from unbraid.methods.multitask import Multitask
+from unbraid.methods.one_head import OneHead
+from unbraid.methods.random_encoder import RandomEncoder
+from unbraid.methods.single_task import SingleTask
 
 METHODS: dict[str, type[Method]] = {
     "beta_vae": BetaVAE,
@@ -24,6 +30,12 @@ METHODS: dict[str, type[Method]] = {
     "dip_vae_i": DIPVAEI,
     "dip_vae_ii": DIPVAEII,
     "autoencoder": Autoencoder,
+    "multitask": Multitask,
+    "one_head": OneHead,
+    "single_task": SingleTask,
+    "random_encoder": RandomEncoder,
+    "frozen_decoder": FrozenDecoder,
+    "frozen_heads": FrozenHeads,
 }
 
 __all__ = ["METHODS", "Batch", "Config", "Method", "Spec", "Terms", "build", "method_class", "setting"]

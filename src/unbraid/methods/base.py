@@ -98,10 +98,14 @@ class Spec:
     """How many images the data set has: minibatch estimators of q(z) depend on it."""
     names: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
+    tasks: tuple[int, ...] = ()
+    """How many classes each task has, 1 where its target is a number; none for data without targets."""
+    codes: int = 0
+    """Dimensions of the codes that come with the data; 0 where none do."""
 
     @classmethod
     def of(cls, data: FactorData) -> Spec:
-        return cls(data.image_shape, len(data), data.names, data.sizes)
+        return cls(data.image_shape, len(data), data.names, data.sizes, data.tasks, data.codes)
 
 
 class Method(nn.Module, ABC):
@@ -134,6 +138,14 @@ class Method(nn.Module, ABC):
     def encode(self, images: Tensor) -> Tensor:
         """uint8 (n, C, H, W) -> codes, float32 (n, d)."""
 
+    def codes_of(self, batch: Batch) -> Tensor:
+        """The codes of a batch, (n, d). A learner on frozen codes takes them from the batch."""
+        return self.encode(batch["images"])
+
+    def measure(self, batch: Batch) -> Terms:
+        """How well it does on a batch it does not learn from, by name; nothing where its codes are all there is."""
+        return {}
+
     def decode(self, codes: Tensor) -> Tensor:
         """Codes (n, d) -> images as floats in [0, 1], (n, C, H, W)."""
         raise InputError(f"{type(self).__name__} has no decoder")
@@ -155,10 +167,14 @@ class Method(nn.Module, ABC):
         """One step of the optimiser `name` down the gradient of `loss`."""
         optimiser = self.optimisers[name]
         for group in optimiser.param_groups:
-            group["lr"] = self.hp[self._rates[name]]
+            group["lr"] = self.rate(name)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
+
+    def rate(self, name: str) -> float:
+        """The learning rate of the optimiser `name` at this step; a learner with a schedule says so here."""
+        return self.hp[self._rates[name]]
 
     def add_adam(
         self,

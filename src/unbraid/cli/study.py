@@ -1,0 +1,162 @@
+"""`unbraid study`: run, watch and list studies."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from datetime import timedelta
+from pathlib import Path
+
+import click
+from rich.live import Live
+from rich.table import Table
+
+from unbraid.cli._group import PATH, Group, console, say
+from unbraid.engines.local import LocalExecutor
+from unbraid.errors import InputError
+from unbraid.folder import Folder
+from unbraid.studies import STUDIES, Study, open_study
+from unbraid.study import FINISHED, Job, Place, Tally, ordered, tallies
+from unbraid.study import run as run_jobs
+
+COLUMNS = (*FINISHED, "running", "left")
+
+
+@click.group(cls=Group)
+def study() -> None:
+    """Run, watch and list studies."""
+
+
+@study.command("run")
+@click.argument("name", metavar="NAME|PATH")
+@click.option("--scale", default="smoke", show_default=True, help="smoke, desk or paper.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where to run.")
+@click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
+@click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
+@click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs by number, as 17 or 0-99, and what they need.")
+@click.option("--retry", type=click.Choice(["failed"]), help="Run failed jobs again.")
+@click.option("--verify", is_flag=True, help="Read every file of finished jobs, not only those that seem changed.")
+@click.option("--memory-limit", type=float, metavar="GB", help="What a local worker may take.")
+@click.option("--address", help="A Ray cluster's address.  [default: one on this machine]")
+@click.option("--gpus-per-job", type=float, default=0.0, show_default=True, help="Share of a GPU for a job on Ray.")
+def run(
+    name: str,
+    scale: str,
+    engine: str,
+    workers: int | None,
+    out: Path | None,
+    numbers: str | None,
+    retry: str | None,
+    verify: bool,
+    memory_limit: float | None,
+    address: str | None,
+    gpus_per_job: float,
+) -> None:
+    """Run what is missing of a study, and nothing else. Stopped or killed, run it again."""
+    if workers is not None and workers < 1:
+        raise InputError(f"workers is {workers}; expected at least 1")
+    opened = open_study(name)
+    jobs = opened.jobs(scale)
+    chosen = _chosen(jobs, numbers)
+    place = Place(out or _default_out(opened, scale))
+    try:
+        place.begin(opened.name, scale)
+        executor, count = _engine(opened, engine, workers, memory_limit, address, gpus_per_job)
+        try:
+            result = run_jobs(
+                chosen, place.out, executor=executor, workers=count, retry=retry == "failed", thorough=verify, say=say
+            )
+        except BaseException:
+            executor.shutdown(wait=True, cancel_futures=True)
+            raise
+        executor.shutdown()
+    except OSError as error:
+        raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
+    click.echo(f"{place.out}  {result}")
+    if result.states["failed"]:
+        say("`unbraid runs` shows why jobs failed; `--retry failed` runs them again")
+        raise click.exceptions.Exit(1)
+
+
+def _engine(
+    opened: Study, engine: str, workers: int | None, memory_limit: float | None, address: str | None, gpus: float
+) -> tuple[Executor, int]:
+    if engine == "ray":
+        if memory_limit is not None:
+            raise InputError("--memory-limit is for local workers; Ray has its own memory monitor")
+        from unbraid.engines.ray import RayExecutor
+
+        cluster = RayExecutor(workers, address=address, modules=opened.modules, gpus_per_job=gpus)
+        return cluster, cluster.workers
+    count = workers or os.cpu_count() or 1
+    limit = None if memory_limit is None else int(memory_limit * 1e9)
+    return LocalExecutor(count, modules=opened.modules, memory_limit=limit), count
+
+
+def _default_out(opened: Study, scale: str) -> Path:
+    return Path("runs") / f"{Path(opened.name).stem}-{scale}"
+
+
+def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
+    """Jobs by number, as `study list` counts them: from 0, in the study's own order."""
+    if numbers is None:
+        return jobs
+    first, _, last = numbers.partition("-")
+    try:
+        start, end = int(first), int(last or first)
+    except ValueError:
+        raise InputError(f"--jobs got '{numbers}'; expected a number or a range, such as 17 or 0-99") from None
+    if not 0 <= start <= end < len(jobs):
+        raise InputError(f"--jobs got '{numbers}'; expected numbers from 0 to {len(jobs) - 1}")
+    return jobs[start : end + 1]
+
+
+@study.command("status")
+@click.argument("folder", type=PATH)
+@click.option("--once", is_flag=True, help="Print the table once, also on a terminal.")
+def status(folder: Path, once: bool) -> None:
+    """Show where a study's jobs stand, until all are finished."""
+    held = Folder(folder).read_json("study")
+    opened = open_study(str(held.get("name")))
+    jobs = ordered(opened.jobs(str(held.get("scale"))))
+    if once or not console.is_terminal:
+        console.print(_table(opened, folder, tallies(jobs, folder)))
+        return
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            found = tallies(jobs, folder)
+            live.update(_table(opened, folder, found), refresh=True)
+            if not any(tally.states["left"] or tally.states["running"] for tally in found.values()):
+                return
+            time.sleep(2)
+
+
+def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
+    """A row for each label, unless there are too many to look at, and one for all jobs."""
+    shown = Table("jobs", *COLUMNS, "core time left", box=None, pad_edge=False, title=f"{opened.name}, {folder}")
+    if len(found) <= 40:
+        for label, tally in sorted(found.items()):
+            _add_row(shown, label, tally)
+    _add_row(shown, "all", sum(found.values(), Tally()), style="bold")
+    return shown
+
+
+def _add_row(shown: Table, label: str, found: Tally, style: str | None = None) -> None:
+    left = str(timedelta(seconds=round(found.seconds_left))) if found.seconds_left else ""
+    shown.add_row(label, *(str(found.states[name] or "") for name in COLUMNS), left, style=style)
+
+
+@study.command("list")
+def list_studies() -> None:
+    """The studies, with how many jobs each has at each scale and about how long they take on one core."""
+    shown = Table("study", "scale", "jobs", "core hours, about", "title", box=None, pad_edge=False)
+    for name in STUDIES:
+        opened = open_study(name)
+        for scale in opened.scales:
+            jobs = ordered(opened.jobs(scale))
+            hours = sum(job.seconds for job in jobs) / 3600
+            about = f"{hours:,.2f}" if hours < 10 else f"{hours:,.0f}"
+            shown.add_row(name, scale, f"{len(jobs):,}", about, opened.title)
+    console.print(shown)
