@@ -13,8 +13,9 @@ PACKAGE = ROOT / "src" / "unbraid"
 
 # data -> method -> train -> represent -> metrics -> record -> study -> report: a module imports only from its left.
 ORDER = [
-    "errors", "atomic", "progress", "data", "pictures", "nets", "methods", "train", "represent", "metrics", "tables",
-    "record", "run", "show", "engines", "study", "population", "report", "explorer", "studies", "demo", "cli",
+    "errors", "atomic", "folder", "progress", "data", "pictures", "nets", "methods", "weights", "train", "represent",
+    "metrics", "evidence", "tables", "record", "run", "show", "engines", "study", "jobs", "population",
+    "figures", "report", "explorer", "studies", "demo", "cli",
 ]  # fmt: skip
 
 

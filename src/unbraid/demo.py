@@ -1,4 +1,4 @@
-"""The main job on embedded data: look at the data, train three methods, look at what they learned."""
+"""The main job on embedded data: look at the data, train three methods, look at what they learned, read a report."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from unbraid.data import catalogue
 from unbraid.record import Run
 from unbraid.run import train
 from unbraid.show import show
+from unbraid.studies import write_report
 
 STEPS = 4000
 # One desk setting for all: dSprites at 32x32, a small network, and a learning rate that makes few steps count.
@@ -29,7 +30,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def demo(out: Path, steps: int = STEPS, say: Callable[[str], None] = print) -> list[Run]:
-    """Draw every embedded data set into one picture, then train and show each of METHODS."""
+    """Draw every embedded data set into one picture, train and show each of METHODS, and write a report of them."""
     say(f"data: {draw_data(out / 'data.png')}")
     runs = []
     for name, settings in METHODS.items():
@@ -37,6 +38,7 @@ def demo(out: Path, steps: int = STEPS, say: Callable[[str], None] = print) -> l
         reconstructions, traversals, animation = show(run)
         say(f"{name}: {reconstructions}, {traversals.name}, {animation.name}")
         runs.append(run)
+    say(f"report: {write_report(out, out / 'report')}")
     return runs
 
 

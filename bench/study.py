@@ -1,0 +1,161 @@
+"""What a study of 12,600 models costs to plan, watch, read and report; with `--speed`, what a second worker brings.
+
+The folders are made up: finished runs of the assumptions study at paper scale, with every file but tiny models and
+codes. `--keep DIR` makes them there, or takes those that are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from unbraid.data import catalogue
+from unbraid.folder import Folder, now
+from unbraid.jobs import Train, Udr
+from unbraid.methods import Spec
+from unbraid.record import RunConfig
+from unbraid.studies.assumptions.study import jobs
+from unbraid.study import Place, ordered
+
+COLOURS = ("color_dsprites", "noisy_dsprites", "scream_dsprites", "cars3d", "shapes3d_official")
+SCORES = (
+    "mig", "dci.disentanglement", "dci.completeness", "dci.informativeness", "sap", "modularity", "explicitness",
+    "beta_vae", "factor_vae", "irs", "total_correlation", "wasserstein_correlation", "code_information", "active_units",
+    *(f"downstream.{kind}.{rows}" for kind in ("logistic", "gbt") for rows in (10, 100, 1000, 10_000, "efficiency")),
+    "reconstruction", "kl", "elbo", "active_latents", "total_correlation_mean", "total_correlation_sampled",
+)  # fmt: skip
+LOAD = """
+import time
+from unbraid import load_runs
+start, cpu = time.perf_counter(), time.process_time()
+runs = load_runs({folder!r})
+print(time.perf_counter() - start, time.process_time() - cpu, len(runs), (runs["state"] == "done").sum())
+"""
+
+
+def make(out: Path) -> None:
+    """Every job of the paper's study as a folder that looks finished."""
+    place, rng = Place(out), random.Random(0)
+    place.begin("assumptions", "paper")
+    os.fsync = lambda file: None  # type: ignore[assignment]  # 90,000 files need not be safe
+    for job in ordered(jobs("paper")):
+        folder = place.open(job)
+        place.lease(job).parent.mkdir(exist_ok=True)
+        place.lease(job).touch()
+        if isinstance(job, Train):
+            _train(job, folder, rng)
+        elif isinstance(job, Udr):
+            names = [place.folder(model).name for model in job.models]
+            folder.write_json("udr", {name: {"lasso": rng.random(), "spearman": rng.random()} for name in names})
+            folder.set_state("done", started=now(), seconds=9.5, finished=now())
+
+
+def _train(job: Train, folder: Folder, rng: random.Random) -> None:
+    entry = catalogue.declared(job.data)
+    shape = (3 if job.data in COLOURS else 1, 64, 64)
+    data = {"data": job.data, "image_shape": list(shape), "sizes": list(entry.sizes), "content": "0" * 64}
+    config = RunConfig(job.method, job.full_settings, data, job.steps, job.seed, job.precision)
+    spec = Spec(shape, entry.images or 0, entry.names, entry.sizes)
+    opened = {"name": job.data, "resolution": 64, "settings": {}}
+    more = {"spec": asdict(spec), "opened": opened}
+    folder.write_json("config", {"id": config.id, "numbers": 1, **asdict(config), **more})
+    terms = {"loss": rng.uniform(50, 200), "reconstruction": rng.uniform(20, 100), "kl": rng.uniform(0, 30)}
+    (folder.folder / "train.jsonl").write_text("".join(f'{{"step": {n}, "loss": {rng.random()}}}\n' for n in range(20)))
+    (folder.folder / "model.safetensors").write_bytes(rng.randbytes(1000))
+    (folder.folder / "codes.npz").write_bytes(rng.randbytes(1000))
+    scores = {name: rng.random() for name in SCORES}
+    folder.write_json("scores", {"scores": scores, "protocol": "assumptions", "seed": str(job.seed), "notes": []})
+    seconds = 6000 + 600 * rng.random()
+    folder.set_state("done", step=job.steps, terms=terms, started=now(), seconds=seconds, finished=now())
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a process."""
+
+    seconds: float
+    """From start to end."""
+    cpu: float
+    """Seconds of computing: what `seconds` would be, at most, on a machine with nothing else to do."""
+    peak: float
+    """Memory in MB."""
+    printed: str
+
+
+def measured(command: list[str]) -> Cost:
+    start = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+        return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, output.read())
+
+
+def size(out: Path) -> None:
+    unbraid = [sys.executable, "-m", "unbraid.cli"]
+    print(f"{'':38}{'seconds':>9}{'of CPU':>9}{'wanted':>9}{'peak MB':>9}{'wanted':>9}")
+
+    def row(what: str, wanted: str, cost: Cost) -> None:
+        print(f"{what:38}{cost.seconds:9.2f}{cost.cpu:9.2f}{wanted:>9}{cost.peak:9.0f}{'< 1000':>9}", flush=True)
+
+    row("importing the command, for comparison", "", measured([sys.executable, "-c", "import unbraid.cli"]))
+    status = measured([*unbraid, "study", "status", str(out)])
+    assert "12852" in status.printed, status.printed
+    row("planning and study status", "< 5", status)
+    loading = measured([sys.executable, "-c", LOAD.format(folder=str(out / "jobs"))])
+    seconds, cpu, count, done = loading.printed.split()
+    assert (count, done) == ("12600", "12600"), loading.printed
+    row("load_runs of 12,600 runs", "< 10", Cost(float(seconds), float(cpu), loading.peak, ""))
+    again = measured([*unbraid, "study", "run", "assumptions", "--scale", "paper", "--out", str(out)])
+    assert "12852 done" in again.printed, again.printed
+    row("study run with nothing missing", "", again)
+    with tempfile.TemporaryDirectory() as report:
+        row("the report", "", measured([*unbraid, "report", str(out), "--out", report]))
+
+
+def speed() -> None:
+    """The smoke study with one worker and with two, the whole command: the faster of two times each."""
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    command = [sys.executable, "-m", "unbraid.cli", "study", "run", "assumptions", "--scale", "smoke"]
+    for job in jobs("smoke"):
+        if isinstance(job, Train):
+            catalogue.load(job.data, job.resolution).images_at([0])  # drawn now, not while the first is timed
+    for _ in range(2):
+        for workers in (1, 2):
+            with tempfile.TemporaryDirectory() as out:
+                cost = measured([*command, "--workers", str(workers), "--out", f"{out}/study"])
+            taken[workers].append(cost.seconds)
+    one, two = (min(taken[workers]) for workers in (1, 2))
+    print(f"smoke study: one worker {one:.1f} s, two workers {two:.1f} s: {one / two:.2f} times as fast (wanted 1.7)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--speed", action="store_true", help="measure one worker against two instead")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="make the folders here, or take those that are here")
+    options = parser.parse_args()
+    if options.speed:
+        speed()
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        out = options.keep or Path(temporary) / "study"
+        if not (out / "study.json").exists():
+            start = time.perf_counter()
+            make(out)
+            print(f"12,852 folders made in {time.perf_counter() - start:.0f} s")
+        size(out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Where jobs run: anything that looks like `concurrent.futures.Executor`."""

@@ -1,0 +1,90 @@
+"""The papers' studies by name. Each is a folder: its settings at each scale, its report, its measured answer.
+
+A study is a module with `TITLE`, `SCALES`, `jobs(scale)`, and in its report `table(folder)` and `report(runs, folder)`.
+A user's own is a Python file with `jobs(scale)`; the rest is optional.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+
+from unbraid.engines.modules import import_file
+from unbraid.errors import InputError, nearest
+from unbraid.folder import Folder
+from unbraid.record import load_runs
+from unbraid.report import Section, overview, put_into, verdicts, write
+from unbraid.study import Job
+
+STUDIES = ("assumptions",)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study's files give."""
+
+    name: str
+    title: str
+    scales: Sequence[str]
+    jobs: Callable[[str], list[Job]]
+    table: Callable[[Path], pd.DataFrame]
+    report: Callable[[pd.DataFrame, Path], list[Section]]
+    modules: tuple[Path, ...] = ()
+    """Files that a worker must import to know the jobs."""
+
+
+def open_study(name: str) -> Study:
+    """A study by its name, or from a Python file."""
+    path = Path(name)
+    if path.suffix == ".py" or path.is_file():
+        if not path.is_file():
+            raise InputError(f"there is no file {name}")
+        module = import_file(path)
+        return _study(str(path.resolve()), module, module, (path.resolve(),))
+    if name not in STUDIES:
+        raise InputError(f"there is no study '{name}'{nearest(name, STUDIES)}; a path to a Python file works too")
+    study = importlib.import_module(f"unbraid.studies.{name}.study")
+    return _study(name, study, importlib.import_module(f"unbraid.studies.{name}.report"), ())
+
+
+def _study(name: str, module: ModuleType, report: ModuleType, modules: tuple[Path, ...]) -> Study:
+    if not hasattr(module, "jobs"):
+        raise InputError(f"{name} has no function jobs(scale)")
+    scales = tuple(getattr(module, "SCALES", ("smoke", "desk", "paper")))
+
+    def jobs(scale: str) -> list[Job]:
+        if scale not in scales:
+            raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
+        return list(module.jobs(scale))
+
+    return Study(
+        name=name,
+        title=getattr(module, "TITLE", Path(name).stem),
+        scales=scales,
+        jobs=jobs,
+        table=getattr(report, "table", lambda folder: load_runs(folder / "jobs")),
+        report=getattr(report, "report", lambda runs, folder: overview(runs)),
+        modules=modules,
+    )
+
+
+def write_report(folder: Path, out: Path, readme: Path | None = None, draw: int = 12) -> Path:
+    """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder")
+    if (folder / "study.json").exists():
+        held = Folder(folder).read_json("study")
+        study = open_study(str(held.get("name")))
+        title, runs = f"{study.title} ({held.get('scale')})", study.table(folder)
+        sections = study.report(runs, folder)
+    else:
+        title, runs = folder.resolve().name, load_runs(folder)
+        sections = overview(runs)
+    if readme is not None:
+        put_into(readme, verdicts(sections))
+    return write(title, sections, runs, out, draw)
