@@ -6,6 +6,7 @@ it runs and its time is scaled up; every line says which. Encoding runs in proce
 settings stick to one.
 
     python bench/metrics.py [--quick]
+    python bench/metrics.py --golden FOLDER      the reference implementation's scores of fixed codes beside ours
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -213,12 +215,38 @@ def report(what: str, ours: float, plain: float, wanted: float, note: str) -> No
     print(f"{what:34}{ours:9.2f} s{plain:10.1f} s{plain / ours:8.1f}x{wanted:7.0f}x   {note}", flush=True)
 
 
+def golden(folder: Path) -> None:
+    """Ours and the reference's of every score and case, and the largest difference."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.metrics.golden import CASES, DCI, EXACT, FITTED, SCORES, boosted, read, udr_differences
+
+    cases = [read(folder / f"{name}.npz", folder / f"{name}.json") for name in CASES]
+    ours = {name: [work(c) if name in c.scores else np.nan for c in cases] for name, (work, _) in SCORES.items()}
+    fits = [boosted(case) for case in cases]
+    ours |= {name: [part(fit) for fit in fits] for name, part in DCI.items()}
+    allowed = {name: SCORES[name][1] if name in SCORES else FITTED for name in ours}
+    print(f"{'ours / the reference':34}" + "".join(f"{name:>19}" for name in CASES) + "  largest difference")
+    for name, found in ours.items():
+        expected = [case.scores.get(name, np.nan) for case in cases]
+        pairs = zip(found, expected, strict=True)
+        cells = "".join(f"{'-' if np.isnan(b) else f'{a:.4f} / {b:.4f}':>19}" for a, b in pairs)
+        largest = np.nanmax(np.abs(np.subtract(found, expected)))
+        print(f"{name:34}{cells}  {largest:8.1e} of {allowed[name]:.0e} allowed")
+    for kind in ("lasso", "spearman"):
+        largest = max(udr_differences(folder / "udr.npz", folder / "udr.json", kind))
+        print(f"{f'udr, {kind}: pairs and scores':{34 + 19 * len(CASES)}}  {largest:8.1e} of {EXACT:.0e} allowed")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a fifth of the rows and smaller fractions: does it run?")
     parser.add_argument("--work", choices=["encode", "score"], help=argparse.SUPPRESS)
+    parser.add_argument("--golden", type=Path, metavar="FOLDER", help="only: scores beside those in this folder")
     quick = (arguments := parser.parse_args()).quick
     warnings.simplefilter("ignore")
+    if arguments.golden:
+        golden(arguments.golden)
+        return
     encoded = 1_280 if quick else 12_800
     samples = 3_000 if quick else 50_000
     if arguments.work:

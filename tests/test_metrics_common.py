@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class Kind:
     """Scores of codes that tell nothing, where they are the worst there are. Left out: those that noise can raise."""
     falls: tuple[str, ...] = ()
     """Scores of disentanglement, which `entangle` must lower."""
+    continuous: str = "refused"
+    """What a continuous factor is: `refused`, `binned` if `factor_bins` asks for it, or `taken` as it is."""
 
     def __str__(self) -> str:
         return self.name + "".join(f"-{value}" for value in self.settings.values() if isinstance(value, str))
@@ -60,7 +62,7 @@ def one(name: str, best: float, noise: float | None, within: float = 0.05, **res
 
 D, C, I = "disentanglement", "completeness", "informativeness"  # noqa: E741
 KINDS = [
-    one("mig", 1, 0, falls=("mig",)),
+    one("mig", 1, 0, falls=("mig",), continuous="binned"),
     Kind(
         "dci",
         {"estimator": "gbt"},
@@ -78,13 +80,35 @@ KINDS = [
         best={D: (1, 0.2)},  # the middle values of a factor are no half-line of its code
         falls=(D, C),
     ),
-    one("sap", 1, 0, settings={"predictor": "r2"}, falls=("sap",)),
+    Kind(
+        "dci",
+        {"estimator": "lasso"},
+        keys=(D, C, I),
+        moves=1e-2,
+        low=-1,
+        best={D: (1, 1e-6), C: (1, 1e-6), I: (1, 1e-2)},
+        noise={I: (0, 0.1)},
+        falls=(D, C),
+        continuous="taken",
+    ),
+    Kind(
+        "dci",
+        {"estimator": "forest", "max_depth": 3},
+        keys=(D, C, I),
+        moves=0.05,
+        low=-1,
+        best={D: (1, 1e-6), C: (1, 1e-6), I: (1, 0.02)},
+        noise={I: (0, 0.1)},
+        falls=(D, C),
+        continuous="taken",
+    ),
+    one("sap", 1, 0, settings={"predictor": "r2"}, falls=("sap",), continuous="taken"),
     Kind("sap", {"predictor": "svm"}, moves=0.05, scale_free=False, noise={"sap": (0, 0.1)}, falls=("sap",)),
-    one("modularity", 1, None, falls=("modularity",)),
+    one("modularity", 1, None, falls=("modularity",), continuous="binned"),
     one("explicitness", 1, 0.5, 0.1, moves=1e-3),
     one("beta_vae", 1, 1 / 3, 0.12, settings=VOTES, moves=0.12, scale_free=False, falls=("beta_vae",)),
     one("factor_vae", 1, 1 / 3, 0.12, settings=VOTES, moves=0.12, falls=("factor_vae",)),
-    one("irs", 1, 0, 0.35, scale_free=False, low=-1, falls=("irs",)),
+    one("irs", 1, 0, 0.35, scale_free=False, low=-1, falls=("irs",), continuous="taken"),
     Kind(
         "infomec",
         keys=("infom", "infoe", "infoc"),
@@ -92,11 +116,12 @@ KINDS = [
         best={"infom": (1, 0.05), "infoe": (1, 0.05), "infoc": (1, 0.05)},
         noise={"infoe": (0, 0.05)},
         falls=("infom", "infoc"),
+        continuous="taken",
     ),
-    one("mig_sup", 1, 0, falls=("mig_sup",)),
-    one("jemmig", 1, 0, 0.15, falls=("jemmig",)),
-    one("dcimig", 1, 0, falls=("dcimig",)),
-    one("med", 1, 0, falls=("med",)),
+    one("mig_sup", 1, 0, falls=("mig_sup",), continuous="binned"),
+    one("jemmig", 1, 0, 0.15, falls=("jemmig",), continuous="binned"),
+    one("dcimig", 1, 0, falls=("dcimig",), continuous="binned"),
+    one("med", 1, 0, falls=("med",), continuous="binned"),
     Kind(
         "retrieved_factors",
         {"bonferroni": True},
@@ -104,6 +129,7 @@ KINDS = [
         high=len(SIZES),
         best={"retrieved": (3, 0), "fraction": (1, 0), "mean": (1, 1e-6)},
         noise={"retrieved": (0, 0), "mean": (0, 0)},
+        continuous="taken",
     ),
     Kind(
         "dci_es",
@@ -112,6 +138,7 @@ KINDS = [
         moves=0.1,
         best={"explicitness": (1, 0.02), "size": (1, 0), "informativeness": (1, 0.02)},
         noise={"informativeness": (0, 0.1)},
+        continuous="taken",
     ),
     Kind(
         "downstream",
@@ -129,6 +156,7 @@ KINDS = [
         best={"r": (1, 0.02)},
         noise={"r": (GUESS, 0.1), "gap": (0, 0.1)},
         falls=("gap",),
+        continuous="taken",
     ),
     one("total_correlation", 0, 0, moves=1e-9, high=math.inf),
     Kind(
@@ -393,10 +421,10 @@ def test_a_bad_number_names_its_column(kind: Kind, bad: float) -> None:
 @SUPERVISED
 def test_a_bad_factor_names_its_column(kind: Kind) -> None:
     codes, factors = mixed(0, 60)
-    for bad in (math.nan, 0.5):
+    for bad in (math.nan, math.inf):
         table = factors.astype(float)
         table[5, 1] = bad
-        with pytest.raises(InputError, match=r"^factors column 1 is .* at row 5; expected whole numbers$"):
+        with pytest.raises(InputError, match=r"^factors column 1 is (nan|inf) at row 5; expected finite numbers$"):
             measured(kind, codes, table)
 
 
@@ -410,8 +438,12 @@ def test_wrong_lengths(kind: Kind) -> None:
 @EVERY
 def test_strings_and_wrong_shapes(kind: Kind) -> None:
     codes, factors = mixed(0, 60)
-    with pytest.raises(InputError, match=r"^codes are <U.*; expected numbers$"):
+    with pytest.raises(InputError, match=r"^codes are text; expected numbers$"):
         measured(kind, codes.astype(str), factors)
+    cells = codes.astype(object)
+    cells[3, 1] = "high"
+    with pytest.raises(InputError, match=r"^codes column 1 is 'high' at row 3; expected numbers$"):
+        measured(kind, cells, factors)
     with pytest.raises(InputError, match=r"^codes have shape \(60, 2, 2\); expected \(samples, columns\)$"):
         measured(kind, codes.reshape(60, 2, 2), factors)
     with pytest.raises(InputError, match=r"^codes have shape \(60, 0\); expected \(samples, columns\)$"):
@@ -423,8 +455,77 @@ def test_strings_and_wrong_shapes(kind: Kind) -> None:
 @SUPERVISED
 def test_factors_as_strings(kind: Kind) -> None:
     codes, factors = mixed(0, 60)
-    with pytest.raises(InputError, match=r"^factors are <U.*; expected numbers$"):
+    with pytest.raises(InputError, match=r"^factors are text; expected numbers, such as numpy.unique\("):
         measured(kind, codes, factors.astype(str))
+
+
+# Continuous factors: taken, binned if it is asked for, or refused by name
+
+CONTINUOUS = np.random.default_rng(5).uniform(size=(480, 3))
+CONTINUOUS[:, 2] = factors_of(480, np.random.default_rng(6))[:, 1]  # one of whole numbers beside two continuous ones
+TAKING = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.continuous != "refused"], ids=str)
+
+
+def binned(kind: Kind) -> Kind:
+    return replace(kind, settings={**kind.settings, "factor_bins": 10}) if kind.continuous == "binned" else kind
+
+
+@SUPERVISED
+def test_a_continuous_factor_is_refused_in_one_line_unless_it_can_be_taken(kind: Kind) -> None:
+    codes, factors = mixed(0, 60)
+    table = factors.astype(float)
+    table[5:, 1] = np.linspace(0.25, 0.9, 55)
+    if kind.continuous == "taken":
+        within(kind, measured(kind, codes, table))
+        return
+    line = rf"^factors column 1 is continuous \(0.25 at row 5\); {kind.name}.*(take |factor_bins=20)[^\n]*$"
+    with pytest.raises(InputError, match=line):
+        measured(kind, codes, table)
+    if METRICS[kind.name].reads == "split":
+        with pytest.raises(InputError, match=r"^test factors column 1 is continuous"):
+            measured(kind, codes, factors, (codes, table))
+
+
+@TAKING
+def test_codes_that_are_continuous_factors_reach_the_best_score(kind: Kind) -> None:
+    found = measured(binned(kind), 3 - 2.0 * CONTINUOUS, CONTINUOUS)
+    loose = {"irs": 0.15, "dci": 0.05, "jemmig": 0.3, "modularity": 0.05, "mig": 0.15, "med": 0.35}  # bins
+    for name, (value, tolerance) in kind.best.items():
+        assert found[name] == pytest.approx(value, abs=tolerance + loose.get(kind.name, 0.1)), name
+
+
+@TAKING
+def test_noise_tells_nothing_of_continuous_factors(kind: Kind) -> None:
+    rng = np.random.default_rng(1)
+    found = measured(binned(kind), rng.normal(size=(480, 3)), CONTINUOUS)
+    within(kind, found)
+    for name, (value, tolerance) in kind.noise.items():
+        if kind.name != "probes":  # whose chance is 0 for these factors
+            assert found[name] == pytest.approx(value, abs=tolerance + 0.2), name
+
+
+@TAKING
+def test_entangling_continuous_codes_lowers_scores(kind: Kind) -> None:
+    codes = CONTINUOUS + np.random.default_rng(2).uniform(-0.05, 0.05, CONTINUOUS.shape)
+    before, after = (measured(binned(kind), table, CONTINUOUS) for table in (codes, entangle(codes)))
+    for name in kind.falls:
+        assert after[name] < before[name] - 0.05, name
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.continuous == "binned"], ids=str)
+def test_whole_numbers_are_never_binned(kind: Kind) -> None:
+    codes, factors = mixed(0)
+    factors = factors * 100  # bins of equal width would be others
+    assert measured(binned(kind), codes, factors) == measured(kind, codes, factors)
+    with pytest.raises(InputError, match=r"^factor_bins is 1; expected at least 2$"):
+        measured(replace(kind, settings={"factor_bins": 1}), codes, factors)
+
+
+def test_values_of_a_grid_may_be_numbered() -> None:
+    codes, factors = mixed(0)
+    line = r"^factors column 0 is continuous \(0.5 at row \d+\); .*; or number its 3 values: numpy.unique\(column"
+    with pytest.raises(InputError, match=line):
+        METRICS["mig"].function(codes, factors / 2)
 
 
 # The one metric of many models

@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 import unbraid
 from tests.metrics.examples import factors_of, noise, perfect
 from unbraid.errors import InputError
-from unbraid.metrics import METRICS, PROTOCOLS, dci, irs, mig, modularity, sap, score, udr
+from unbraid.metrics import METRICS, PROTOCOLS, beta_vae_score, dci, irs, mig, modularity, sap, score, udr
+from unbraid.metrics._forest import DEPTHS, _by_depth, best_depth
 from unbraid.metrics._information import discretise, entropy, mutual_information
+from unbraid.metrics._interventions import Interventions
+from unbraid.metrics.beta_vae_score import _points
 from unbraid.metrics.dci import from_importance
 
 Array = np.ndarray[Any, Any]
@@ -55,7 +60,8 @@ def test_the_keys_are_flat_names() -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_protocol_runs_and_names_metrics_that_exist(name: str) -> None:
     assert set(PROTOCOLS[name].metrics) <= set(METRICS)
-    codes, factors = mixture(300)
+    factors = factors_of(300, (3, 2, 4, 3, 2))  # five, as dSprites has
+    codes = factors + 0.5 * noise(300, 5)
     quick = [metric for metric in PROTOCOLS[name].metrics if metric not in ("beta_vae", "factor_vae")]
     found = score(codes, factors, protocol=name, metrics=quick)
     assert all(math.isfinite(value) for value in found.values())
@@ -78,8 +84,12 @@ def test_with_a_test_set_both_are_used_as_they_are() -> None:
     assert found["mig"] == mig(*train)["mig"]
     assert found["irs"] == irs(*train)["irs"]
     assert found["dci.informativeness"] == pytest.approx(dci(*train, test=test)["informativeness"], abs=0.02)
-    with pytest.raises(InputError, match="different numbers of codes or factors"):
+    with pytest.raises(InputError, match=r"^codes have 3 columns but 2 in the test set$"):
         score(*train, test=(codes[400:, :2], factors[400:]), metrics=QUICK)
+    with pytest.raises(InputError, match=r"^the test set is no pair; expected test=\(codes, factors\)$"):
+        score(*train, test=codes, metrics=QUICK)
+    with pytest.raises(InputError, match=r"^there are 200 rows of test codes but 100 of test factors$"):
+        score(*train, test=(codes[400:], factors[500:]), metrics=QUICK)
 
 
 def test_a_protocol_of_ones_own() -> None:
@@ -100,8 +110,43 @@ def test_unknown_names_suggest_what_was_meant() -> None:
         score(codes, factors, protocol={"migg": {}})
     with pytest.raises(InputError, match=r"^confidence is 95; expected a number between 0 and 1"):
         score(codes, factors, confidence=95, metrics=["mig"])
-    with pytest.raises(InputError, match="at least 3 are needed"):
+    with pytest.raises(InputError, match=r"^the number of samples is 2; at least 3 are needed"):
         score(codes[:2], factors[:2])
+    with pytest.raises(InputError, match=r"^protocol is None; expected a name or a mapping"):
+        score(codes, factors, protocol=None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^settings of 'mig' are 20; expected a mapping"):
+        score(codes, factors, protocol={"mig": 20})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match=r"^rng is 'a'; expected a seed or a NumPy generator$"):
+        score(codes, factors, rng="a")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^factors are None; expected an array \(samples, columns\)$"):
+        score(codes, None)
+    assert list(score(codes, factors, metrics="mig")) == ["mig"]
+
+
+def test_settings_out_of_range_are_named() -> None:
+    codes, factors = mixture(60)
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("mig", {"bins": 0}, "bins is 0; expected at least 1"),
+        ("irs", {"quantile": 99}, "quantile is 99; expected a number from 0 to 1"),
+        ("beta_vae", {"batch": 0}, "batch is 0; expected at least 1"),
+        ("factor_vae", {"test_points": 0}, "test_points is 0; expected at least 1"),
+        ("dci", {"max_depth": 3}, "max_depth is for estimator='forest', not 'gbt'"),
+        ("dci", {"estimator": "forest", "max_depth": [3, 4]}, r"max_depth has 2 depths for 3 factor\(s\)"),
+        ("dci", {"estimator": "forest", "max_depth": "auto"}, "max_depth is 'auto'; expected a whole number"),
+        ("sap", {"predictor": "r2", "groups": [[0, 1], [2]]}, "groups are for classifiers"),
+        ("sap", {"groups": [[0, 1], [3]]}, "group 1 names column 3, but codes have columns 0 to 2"),
+    ]
+    for metric, settings, message in cases:
+        with pytest.raises(InputError, match=f"^{message}"):
+            score(codes, factors, protocol={metric: settings})
+
+
+def test_what_a_single_factor_decides_is_noted() -> None:
+    codes, factors = mixture(60)
+    found = score(codes, factors[:, :1], protocol={"mig": {}, "modularity": {}})
+    assert found.notes == ["with a single factor modularity cannot tell codes apart"]
+    assert found["modularity"] == 1
+    assert score(codes, factors, protocol={"mig": {}, "modularity": {}}).notes == []
 
 
 def test_a_metric_outside_the_protocol_takes_its_defaults() -> None:
@@ -139,6 +184,11 @@ def test_the_result_says_how_it_was_made() -> None:
     record = json.loads(json.dumps(found.record()))
     assert record["scores"] == dict(found)
     assert record["samples"] == {"train": 200, "test": 100, "all": 300}
+
+
+def test_factors_of_two_values_bring_no_notes_of_other_libraries() -> None:
+    factors = factors_of(120, (2, 2))
+    assert score(factors + noise(120, 2), factors, metrics=["dci", "sap", "explicitness"]).notes == []
 
 
 def test_values_with_too_few_rows_are_noted() -> None:
@@ -261,10 +311,113 @@ def test_locatello2018_is_appendix_b_to_the_letter() -> None:
     train, test = (codes[:400], factors[:400]), (codes[400:], factors[400:])
     found = score(*train, test=test, protocol="locatello2018", metrics=["sap", "factor_vae"])
     mean, deviation = train[0].mean(0), train[0].std(0)
-    by_hand = sap((train[0] - mean) / deviation, train[1], test=((test[0] - mean) / deviation, test[1]))["sap"]
+    standard = (train[0] - mean) / deviation, train[1]
+    by_hand = sap(*standard, test=((test[0] - mean) / deviation, test[1]), balanced=False)["sap"]
     assert found["sap"] == pytest.approx(by_hand)
     assert found["sap"] != pytest.approx(score(*train, test=test, metrics=["sap"])["sap"])  # dlib does not standardise
     spread = codes - codes.mean(0)
     between = 0.1 * spread / spread.std(0)  # a deviation of 0.1 is a variance of 0.01
     assert score(between, factors, protocol="locatello2018", metrics=["factor_vae"])["factor_vae"] == 0
     assert score(between, factors, metrics=["factor_vae"])["factor_vae"] > 0.5
+
+
+def test_locatello2018_fits_svms_without_weights() -> None:
+    """Where one value has most of the rows, an unweighted SVM that sees no difference always names it."""
+    rng = np.random.default_rng(0)
+    factors = (rng.random((600, 1)) < 0.1).astype(int)
+    codes = rng.normal(size=(600, 2))
+    train, test = (codes[:400], factors[:400]), (codes[400:], factors[400:])
+    found = score(*train, test=test, protocol="locatello2018", metrics=["sap"])
+    assert found.arrays["sap"]["predictability"] == pytest.approx(np.full((2, 1), np.mean(test[1] == 0)))
+    assert score(*train, test=test, metrics=["sap"]).arrays["sap"]["predictability"].min() < 0.8
+
+
+def test_locatello2018_fits_a_regression_for_each_value() -> None:
+    factors = factors_of(600, (5, 2))
+    codes = factors + noise(600, 2)
+    train, test = (codes[:400], factors[:400]), (codes[400:], factors[400:])
+    found = score(*train, test=test, protocol="locatello2018", metrics=["explicitness"])
+    mean, deviation = train[0].mean(0), train[0].std(0)
+    alone = []
+    for value in range(5):
+        model = LogisticRegression().fit((train[0] - mean) / deviation, train[1][:, 0] == value)
+        alone.append(model.predict_proba((test[0] - mean) / deviation)[:, 1])
+    likely = np.array(alone) / np.sum(alone, axis=0)  # as scikit-learn makes probabilities of them
+    expected = np.mean([roc_auc_score(test[1][:, 0] == value, likely[value]) for value in range(5)])
+    assert found.arrays["explicitness"]["per_factor"][0] == pytest.approx(expected)
+    together = score(*train, test=test, metrics=["explicitness"]).arrays["explicitness"]["per_factor"][0]
+    assert abs(together - expected) > 1e-3
+
+
+def test_locatello2018_fixes_one_value_for_a_point() -> None:
+    """A code of two values: with one value a point it is 0 or 1 throughout, with a value a pair always about a half."""
+    factors = factors_of(600, (2, 2))
+    codes = factors[:, :1] * noise(600, 1, seed=3)  # moves only while the first factor is 1
+    rows = Interventions(factors)
+    for one_value, distinct in ((True, True), (False, False)):
+        points, fixed = _points(np.random.default_rng(0), codes, rows, 64, 200, one_value)
+        still = points[fixed == 0] == 0
+        assert still.any() == distinct
+    assert PROTOCOLS["locatello2018"].metrics["beta_vae"] == {"one_value": True}
+    settings = {"train_points": 200, "test_points": 100}
+    found = beta_vae_score(codes, factors, one_value=True, rng=0, **settings)["beta_vae"]
+    assert found != beta_vae_score(codes, factors, rng=0, **settings)["beta_vae"]
+
+
+# intervention, appendix D
+
+
+def test_a_tree_cut_off_is_one_that_grew_so_deep() -> None:
+    from sklearn.ensemble import RandomForestRegressor
+
+    codes, factors = mixture(200)
+    codes = codes[:, 2:]  # one code: where two split equally well, trees take either
+    for depth in (2, 5):
+        grown = RandomForestRegressor(5, max_depth=depth, random_state=0).fit(codes, factors[:, 2])
+        deeper = RandomForestRegressor(5, max_depth=15, random_state=0).fit(codes, factors[:, 2])
+        cut = np.mean([_by_depth(tree.tree_, codes.astype(np.float32)) for tree in deeper.estimators_], axis=0)
+        assert cut[DEPTHS.index(depth)] == pytest.approx(grown.predict(codes))
+
+
+def test_the_depth_found_is_as_deep_as_the_factor_needs() -> None:
+    rng = np.random.default_rng(0)
+    code = rng.uniform(size=(600, 1))
+    assert best_depth(code, (code[:, 0] > 0.5) + 0.5 * rng.normal(size=600), 0) == 2  # the least, and no noise
+    assert best_depth(code, np.sin(40 * code[:, 0]), 0) > 4
+
+
+def test_intervention_is_appendix_d_to_the_letter() -> None:
+    from sklearn.ensemble import RandomForestRegressor
+
+    factors = factors_of(450, (3, 2, 4, 3, 2))
+    codes = factors + 0.7 * noise(450, 5)
+    train, test = (codes[:300], factors[:300]), (codes[300:], factors[300:])
+    found = score(*train, test=test, protocol="intervention_dsprites", rng=0)
+    depths = [4, 2, 4, 2, 2]  # shape, scale, orientation, x, y
+    importance = found.arrays["dci"]["importance"]
+    plain = []
+    for column, depth in enumerate(depths):
+        forest = RandomForestRegressor(max_depth=depth, random_state=0).fit(train[0], train[1][:, column])
+        assert importance[:, column] == pytest.approx(forest.feature_importances_, abs=0.05)  # another seed
+        share = importance[:, column] / importance[:, column].sum()
+        plain.append(1 + (share * np.log(share)).sum() / np.log(5))
+    assert found["dci.completeness"] == pytest.approx(np.mean(plain), abs=1e-6)
+    one = LogisticRegression().fit(train[0][:, [1]], train[1][:, 2]).predict(test[0][:, [1]])
+    assert found.arrays["sap"]["predictability"][1, 2] == np.mean(one == test[1][:, 2])
+    assert found["irs"] == irs(*train, quantile=1.0, bins=None)["irs"]
+    assert PROTOCOLS["intervention"].metrics["dci"]["max_depth"] == "cv"
+    with pytest.raises(InputError, match=r"^max_depth has 5 depths for 3 factor\(s\)"):
+        score(*mixture(60), protocol="intervention_dsprites")
+
+
+def test_codes_in_groups_predict_together() -> None:
+    factors = factors_of(600, (4, 3))
+    angle = 2 * np.pi * factors[:, 0] / 4
+    codes = np.column_stack([np.cos(angle), np.sin(angle), factors[:, 1], 0.1 * noise(600, 1)[:, 0]])
+    train, test = (codes[:400], factors[:400]), (codes[400:], factors[400:])
+    alone = sap(*train, test=test, predictor="logistic")
+    found = sap(*train, test=test, predictor="logistic", groups=[[0, 1], [2, 3]])
+    assert found.arrays["predictability"].shape == (2, 2)
+    assert found.arrays["predictability"][0, 0] == 1 > alone.arrays["predictability"][:, 0].max()
+    assert found.arrays["predictability"][1, 1] == 1
+    assert found["sap"] > 0.6 > alone["sap"]

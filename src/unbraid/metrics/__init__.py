@@ -1,7 +1,7 @@
 """Scores of codes against factors, as pure functions of arrays: samples first, NumPy or torch.
 
-They need nothing else of Unbraid: `mig(codes, factors)` with codes (n, d) from any encoder and integer factors (n, k).
-`score` runs a whole protocol.
+They need nothing else of Unbraid: `mig(codes, factors)` with codes (n, d) from any encoder and factors (n, k), whole
+numbers, or continuous ones where the metric allows. `score` runs a whole protocol.
 """
 
 from unbraid.metrics._arrays import Scores

@@ -24,12 +24,59 @@ class Scores(dict[str, float]):
 
 def generator(rng: Rng) -> np.random.Generator:
     """A NumPy generator; None is seed 0, so that the same call gives the same score."""
+    if not isinstance(rng, np.random.Generator | int | np.integer | None):
+        raise InputError(f"rng is {rng!r}; expected a seed or a NumPy generator")
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)
+
+
+class ContinuousFactorError(InputError):
+    """A metric that needs classes was given a continuous factor; `right` says what to do instead."""
+
+    def __init__(self, factors: Array, column: int, right: str, name: str = "factors") -> None:
+        values = factors[:, column]
+        row, count = np.flatnonzero(_fractions(values))[0], len(np.unique(values))
+        self.column, self.right = column, right
+        self.what = f"{name} column {column} is continuous ({values[row]:g} at row {row})"
+        self.hint = ""
+        if count <= min(64, len(values) / 10):  # such as 0.5, 0.6, … 1.0: values of a grid
+            self.hint = f"; or number its {count} values: numpy.unique(column, return_inverse=True)[1]"
+        super().__init__(f"{self.what}; {right}{self.hint}")
 
 
 def as_codes(codes: Any, name: str = "codes") -> Array:
     """Codes as float64 (n, d), or an InputError that says which column is wrong."""
-    table = _as_table(codes, name).astype(np.float64)
+    return _finite(_as_table(codes, name).astype(np.float64), name)
+
+
+def as_factors(factors: Any, name: str = "factors") -> Array:
+    """Factors (n, k): int64 where all values are whole numbers, else float64."""
+    table = _as_table(factors, name)
+    if table.dtype.kind != "f":
+        return table.astype(np.int64)
+    table = _finite(table.astype(np.float64), name)
+    return table if continuous(table).any() else table.astype(np.int64)
+
+
+def continuous(factors: Array) -> Array:
+    """Which factors are continuous, (k,): those with a value that is no whole number."""
+    if factors.dtype.kind != "f":
+        return np.zeros(factors.shape[1], bool)
+    return np.asarray(_fractions(factors).any(0))
+
+
+def _fractions(values: Array) -> Array:
+    """Which numbers are not whole, or too large to tell."""
+    return np.asarray((values != np.round(values)) | (np.abs(values) >= 2**53))
+
+
+def need_classes(factors: Array, right: str, name: str = "factors", among: Sequence[int] | None = None) -> None:
+    """Refuse continuous factors, all or those `among` some; `right` says what to do instead."""
+    for column in np.flatnonzero(continuous(factors)):
+        if among is None or column in among:
+            raise ContinuousFactorError(factors, int(column), right, name)
+
+
+def _finite(table: Array, name: str) -> Array:
     bad = ~np.isfinite(table)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -37,22 +84,9 @@ def as_codes(codes: Any, name: str = "codes") -> Array:
     return table
 
 
-def as_factors(factors: Any, name: str = "factors") -> Array:
-    """Factors as int64 (n, k): integers, or floats that are whole numbers."""
-    table = _as_table(factors, name)
-    if table.dtype.kind == "f":
-        bad = ~np.isfinite(table) | (table != np.round(table))
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            raise InputError(
-                f"{name} column {column} is {table[row, column]} at row {row}; expected whole numbers"
-            )
-    elif table.dtype.kind not in "iub":
-        raise InputError(f"{name} are {table.dtype}; expected integers")
-    return table.astype(np.int64)
-
-
 def _as_table(values: Any, name: str) -> Array:
+    if values is None or isinstance(values, str):
+        raise InputError(f"{name} are {values!r}; expected an array (samples, columns)")
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     try:
@@ -63,33 +97,71 @@ def _as_table(values: Any, name: str) -> Array:
         table = table[:, None]
     if table.ndim != 2 or not table.shape[0] or not table.shape[1]:
         raise InputError(f"{name} have shape {table.shape}; expected (samples, columns)")
+    if table.dtype.kind == "O":
+        table = _numbers(table, name)
+    if table.dtype.kind in "US":
+        numbered = ", such as numpy.unique(column, return_inverse=True)[1]" if name.endswith("factors") else ""
+        raise InputError(f"{name} are text; expected numbers{numbered}")
     if table.dtype.kind not in "iubf":
         raise InputError(f"{name} are {table.dtype}; expected numbers")
     return table
 
 
-def paired(codes: Any, factors: Any) -> tuple[Array, Array]:
-    """Codes (n, d) and factors (n, k) of the same samples, each factor's values numbered 0, 1, …"""
-    table, labels = as_codes(codes), as_factors(factors)
+def _numbers(table: Array, name: str) -> Array:
+    """Cells of any kind, as a table with columns of several kinds has them, as numbers."""
+    for (row, column), cell in np.ndenumerate(table):
+        if not isinstance(cell, int | float | np.number | np.bool_):
+            raise InputError(f"{name} column {column} is {cell!r} at row {row}; expected numbers")
+    return table.astype(np.float64)
+
+
+def paired(codes: Any, factors: Any, classes: str = "", which: str = "") -> tuple[Array, Array]:
+    """Codes (n, d) and factors (n, k) of the same samples.
+
+    Where `classes` says what to do without them, continuous factors are refused with it. `which` names the set.
+    """
+    table, labels = as_codes(codes, f"{which}codes"), as_factors(factors, f"{which}factors")
     if len(table) != len(labels):
-        raise InputError(f"there are {len(table)} rows of codes but {len(labels)} of factors")
+        raise InputError(f"there are {len(table)} rows of {which}codes but {len(labels)} of {which}factors")
+    if classes:
+        need_classes(labels, classes, f"{which}factors")
     return table, labels
 
 
-def split(codes: Any, factors: Any, test: Pair | None, rng: Rng) -> tuple[Array, Array, Array, Array]:
+def split(
+    codes: Any, factors: Any, test: Pair | None, rng: Rng, classes: str = ""
+) -> tuple[Array, Array, Array, Array]:
     """Training codes and factors, test codes and factors: as given, or two thirds and one third of the rows."""
-    table, labels = paired(codes, factors)
+    table, labels = paired(codes, factors, classes)
     if test is not None:
-        test_table, test_labels = paired(*test)
+        test_table, test_labels = paired(*as_pair(test), classes, "test ")
         for name, here, there in (("codes", table, test_table), ("factors", labels, test_labels)):
             if here.shape[1] != there.shape[1]:
                 raise InputError(f"{name} have {here.shape[1]} columns but {there.shape[1]} in the test set")
         return table, labels, test_table, test_labels
-    if len(table) < 3:
-        raise InputError(f"there are {len(table)} samples; at least 3 are needed for a training and a test set")
+    need_rows(len(table))
     order = generator(rng).permutation(len(table))
     cut = round(len(table) * 2 / 3)
     return table[order[:cut]], labels[order[:cut]], table[order[cut:]], labels[order[cut:]]
+
+
+def as_pair(test: Any) -> Pair:
+    """The codes and the factors of a test set."""
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise InputError("the test set is no pair; expected test=(codes, factors)")
+    return test[0], test[1]
+
+
+def need_rows(count: int) -> None:
+    """Refuse fewer rows than can be split."""
+    if count < 3:
+        raise InputError(f"the number of samples is {count}; at least 3 are needed for a training and a test set")
+
+
+def r2(truth: Array, predicted: Array) -> float:
+    """The part of the truth's variance that is predicted; 0 where the truth does not vary."""
+    spread = ((truth - truth.mean()) ** 2).sum()
+    return float(1 - ((truth - predicted) ** 2).sum() / spread) if spread > 0 else 0.0
 
 
 def standardise(codes: Array, *others: Array) -> list[Array]:
@@ -105,6 +177,20 @@ def gap(values: Array) -> Array:
         return np.asarray(values[0])
     top = np.sort(values, axis=0)
     return np.asarray(top[-1] - top[-2])
+
+
+def checked_groups(width: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Groups of columns of the codes, none empty and none outside."""
+    if not groups:
+        raise InputError("groups are empty; expected at least one group of columns")
+    found = [[int(column) for column in group] for group in groups]
+    for place, group in enumerate(found):
+        wrong = [column for column in group if not 0 <= column < width]
+        if wrong:
+            raise InputError(f"group {place} names column {wrong[0]}, but codes have columns 0 to {width - 1}")
+        if not group:
+            raise InputError(f"group {place} is empty; expected columns of the codes")
+    return found
 
 
 def names_of(count: int, names: Sequence[str] | None) -> list[str]:

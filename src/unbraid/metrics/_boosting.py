@@ -39,8 +39,8 @@ def compute_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
-    """scikit-learn's GradientBoostingClassifier on histograms: importances (d,) and predictions for the test codes.
+def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
+    """scikit-learn's GradientBoostingClassifier on histograms: importances (d,), predictions for test and for training.
 
     LightGBM finds the splits and this sets the leaves, because scikit-learn counts variance (a hessian of 1) for the
     one and takes Newton steps for the other. LightGBM's own objectives take hessians for both, and a factor's accuracy
@@ -56,7 +56,8 @@ def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Arr
     truth = np.eye(len(values))[labels]
     share = truth.mean(0)
     if not np.ptp(codes, axis=0).any():
-        return np.zeros(codes.shape[1]), np.full(len(test), values[share.argmax()])
+        common = values[share.argmax()]
+        return np.zeros(codes.shape[1]), np.full(len(test), common), np.full(len(codes), common)
     if len(values) == 2:  # one tree a round
         truth, scale, start = truth[:, 1:], 1.0, np.log(share[1:] / share[:1])
     else:
@@ -79,8 +80,12 @@ def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Arr
         scores += steps[place]
     gain = np.sum([finder.gain() for finder in finders], axis=0)
     found = start + np.sum([finder.predict(test) for finder in finders], axis=0)
-    chosen = (found[:, 0] > 0).astype(int) if trees == 1 else found.argmax(1)
-    return gain / max(gain.sum(), 1e-300), values[chosen]
+    return gain / max(gain.sum(), 1e-300), values[_chosen(found)], values[_chosen(scores)]
+
+
+def _chosen(scores: Array) -> Array:
+    """The class of each row, by its number."""
+    return np.asarray((scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(1))
 
 
 def _edges(column: Array) -> Array:
@@ -112,11 +117,12 @@ class _Finder:
         self._order, self._trees, self._rounds = order, trees, 0
         self._codes = np.ascontiguousarray(codes[:, order])
         self._model = lightgbm.Booster(settings, lightgbm.Dataset(self._codes, params=settings, free_raw_data=False))
-        self._ones = np.ones((len(codes), trees))
+        self._ones = np.ones(len(codes)) if trees == 1 else np.ones((len(codes), trees))
 
     def grow(self, residual: Array) -> Array | None:
         """The leaf of each row in each tree of a new round, (n, trees), numbered over all trees."""
-        if self._model.update(fobj=lambda *_: (-residual, self._ones)):
+        along = -residual.reshape(self._ones.shape)  # LightGBM warns of a single column
+        if self._model.update(fobj=lambda *_: (along, self._ones)):
             return None
         leaf = self._model.predict(self._codes, pred_leaf=True, start_iteration=self._rounds, num_iteration=1)
         self._rounds += 1

@@ -6,10 +6,18 @@ import warnings
 
 import numpy as np
 
+from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array
 from unbraid.metrics._information import relabel
 
 FEW = 8  # rows; a value with fewer makes batches that repeat the same few images
+
+
+def need_points(**counts: int) -> None:
+    """Refuse batches and sets of points that are empty."""
+    for name, count in counts.items():
+        if count < 1:
+            raise InputError(f"{name} is {count}; expected at least 1")
 
 
 class Interventions:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
-from unbraid.metrics._interventions import Interventions
+from unbraid.metrics._interventions import Interventions, need_points
 
 _AT_ONCE = 500  # points made together, to bound memory
 
@@ -19,29 +19,32 @@ def beta_vae_score(
     batch: int = 64,
     train_points: int = 10_000,
     test_points: int = 5_000,
+    one_value: bool = False,
     rng: Rng = None,
 ) -> Scores:
     """Accuracy of telling which factor two batches share from the mean absolute difference of their codes.
 
     Each of the `batch` pairs of a point shares the value of one factor, chosen anew for the point, and nothing else; a
-    logistic regression predicts the factor. Range [0, 1], 1/k for codes that tell nothing. It does not ask for one
-    code a factor: rotated codes can score 1. Pairs are chosen among the rows given; with a single factor the score
-    is 1.
+    logistic regression predicts the factor. Every pair has a value of its own, as in the reference code, or with
+    `one_value` all pairs of a point have one and the same, as assumptions' appendix B reads. Range [0, 1], 1/k for
+    codes that tell nothing. It does not ask for one code a factor: rotated codes can score 1. Pairs are chosen among
+    the rows given; with a single factor the score is 1. Continuous factors are refused.
     """
     from sklearn.linear_model import LogisticRegression
 
-    table, labels = paired(codes, factors)
+    need_points(batch=batch, train_points=train_points, test_points=test_points)
+    table, labels = paired(codes, factors, "beta_vae draws rows that share a value: take irs, which bins such a factor")
     if labels.shape[1] == 1:
         return Scores({"beta_vae": 1.0})
     rng = generator(rng)
     rows = Interventions(labels)
-    points, fixed = _points(rng, table, rows, batch, train_points + test_points)
+    points, fixed = _points(rng, table, rows, batch, train_points + test_points, one_value)
     model = LogisticRegression(max_iter=100).fit(points[:train_points], fixed[:train_points])
     return Scores({"beta_vae": np.mean(model.predict(points[train_points:]) == fixed[train_points:])})
 
 
 def _points(
-    rng: np.random.Generator, codes: Array, rows: Interventions, batch: int, count: int
+    rng: np.random.Generator, codes: Array, rows: Interventions, batch: int, count: int, one_value: bool
 ) -> tuple[Array, Array]:
     """Features (count, d) and the factor that was held fixed (count,)."""
     fixed = rng.integers(rows.labels.shape[1], size=count)
@@ -50,7 +53,8 @@ def _points(
         where = np.flatnonzero(fixed == column)
         for start in range(0, len(where), _AT_ONCE):
             part = where[start : start + _AT_ONCE]
-            values = rng.integers(rows.values[column], size=(len(part), batch))
+            values = rng.integers(rows.values[column], size=(len(part), 1 if one_value else batch))
+            values = np.broadcast_to(values, (len(part), batch))
             first = rows.same_value(rng, column, values)
             second = rows.same_value(rng, column, values)
             points[part] = np.abs(codes[first] - codes[second]).mean(1)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.stats import entropy as normalised_entropy
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, split, standardise
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, r2, split, standardise
 from unbraid.metrics._boosting import compute_threads, gbt
+from unbraid.metrics._forest import forest
 
-# Fitted to training codes and one factor: importances of the codes (d,), and the predictions for the test codes.
-Estimator = Callable[[Array, Array, Array, int], tuple[Array, Array]]
+# Fitted to training codes and one factor: importances of the codes (d,), predictions for test and for training codes.
+Estimator = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
+Depths = int | str | Sequence[int] | None
 
 
 def dci(
@@ -23,6 +26,7 @@ def dci(
     *,
     test: Pair | None = None,
     estimator: str = "gbt",
+    max_depth: Depths = None,
     weighted_completeness: bool = True,
     rng: Rng = None,
 ) -> Scores:
@@ -36,30 +40,57 @@ def dci(
     [0, 1], R² aside.
 
     Estimators: `gbt` (LightGBM, set to follow `gbt_exact`), `gbt_exact` (scikit-learn's gradient boosting),
-    `l1_svm` (linear SVM with an L1 penalty), `forest` (random forest regression), `lasso`.
+    `l1_svm` (linear SVM with an L1 penalty), and for factors whose values are numbers, continuous or not, `forest`
+    (random forest regression) and `lasso`. `max_depth` is for `forest`: a depth, one for each factor, `"cv"` for the
+    best by cross-validation, or None for trees that grow until their leaves are pure.
 
-    `arrays`: `importance` (d, k), `per_code`, `per_factor`, `accuracy` (k,).
+    `arrays`: `importance` (d, k), `per_code`, `per_factor`, `accuracy` (k,), `train_accuracy` (k,) on the training set.
     """
     if estimator not in ESTIMATORS:
         raise InputError(f"there is no estimator '{estimator}'{nearest(estimator, ESTIMATORS)}")
-    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
     fit, regression = ESTIMATORS[estimator]
+    right = f"dci with estimator='{estimator}' fits a classifier: take estimator='forest' or 'lasso'"
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, "" if regression else right)
+    count = train_factors.shape[1]
+    depths = _depths(estimator, max_depth, count)
     seed = int(generator(rng).integers(2**31))
-    importance = np.zeros((train_codes.shape[1], train_factors.shape[1]))
-    accuracy = np.zeros(train_factors.shape[1])
+    importance = np.zeros((train_codes.shape[1], count))
+    accuracy, train_accuracy = np.zeros(count), np.zeros(count)
 
     def measure(column: int) -> None:
         target, truth = train_factors[:, column], test_factors[:, column]
         if np.ptp(target) == 0:  # nothing to predict: no code is important, and one guess is as good as it gets
-            accuracy[column] = np.mean(truth == target[0])
+            accuracy[column], train_accuracy[column] = np.mean(truth == target[0]), 1.0
             return
-        importance[:, column], predicted = fit(train_codes, target, test_codes, seed)
-        accuracy[column] = _r2(truth, predicted) if regression else np.mean(predicted == truth)
+        fitting = partial(forest, depth=depths[column]) if estimator == "forest" else fit
+        importance[:, column], *predicted = fitting(train_codes, target, test_codes, seed)
+        how_well = r2 if regression else _accuracy
+        accuracy[column], train_accuracy[column] = how_well(truth, predicted[0]), how_well(target, predicted[1])
 
-    longest_first = sorted(range(train_factors.shape[1]), key=lambda j: -len(np.unique(train_factors[:, j])))
+    longest_first = sorted(range(count), key=lambda j: -len(np.unique(train_factors[:, j])))
     with ThreadPoolExecutor(compute_threads() if estimator == "gbt" else 1) as pool:
         list(pool.map(measure, longest_first))
-    return from_importance(importance, accuracy, weighted_completeness)
+    scores = from_importance(importance, accuracy, weighted_completeness)
+    scores.arrays["train_accuracy"] = train_accuracy
+    return scores
+
+
+def _depths(estimator: str, max_depth: Depths, count: int) -> list[int | str | None]:
+    """A depth for each factor."""
+    if max_depth is not None and estimator != "forest":
+        raise InputError(f"max_depth is for estimator='forest', not '{estimator}'")
+    one = max_depth is None or isinstance(max_depth, int | str)
+    found: list[Any] = [max_depth] * count if one else list(max_depth)  # type: ignore[arg-type]
+    if len(found) != count:
+        raise InputError(f"max_depth has {len(found)} depths for {count} factor(s); expected one for each, or 'cv'")
+    for depth in found:
+        if not (depth is None or depth == "cv" or (isinstance(depth, int) and depth > 0)):
+            raise InputError(f"max_depth is {depth!r}; expected a whole number of at least 1, 'cv' or None")
+    return found
+
+
+def _accuracy(truth: Array, predicted: Array) -> float:
+    return float(np.mean(truth == predicted))
 
 
 def from_importance(importance: Array, accuracy: Array, weighted_completeness: bool = True) -> Scores:
@@ -89,42 +120,31 @@ def _one_minus_entropy(columns: Array) -> Array:
     return found.clip(0, 1)
 
 
-def _r2(truth: Array, predicted: Array) -> float:
-    spread = ((truth - truth.mean()) ** 2).sum()
-    return float(1 - ((truth - predicted) ** 2).sum() / spread) if spread > 0 else 0.0
-
-
-def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
     from sklearn.ensemble import GradientBoostingClassifier
 
     model = GradientBoostingClassifier(random_state=seed).fit(codes, target)
-    return np.abs(model.feature_importances_), model.predict(test)
+    return np.abs(model.feature_importances_), model.predict(test), model.predict(codes)
 
 
-def _l1_svm(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+def _l1_svm(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
     """Importance is the mean absolute weight over the classes; codes are standardised first (assumptions, B)."""
     from sklearn.svm import LinearSVC
 
     codes, test = standardise(codes, test)
     model = LinearSVC(penalty="l1", C=1.0, dual=False, random_state=seed).fit(codes, target)
-    return np.abs(model.coef_).mean(0), model.predict(test)
+    return np.abs(model.coef_).mean(0), model.predict(test), model.predict(codes)
 
 
-def _forest(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
-    from sklearn.ensemble import RandomForestRegressor
-
-    model = RandomForestRegressor(n_estimators=10, random_state=seed, n_jobs=-1).fit(codes, target)
-    return model.feature_importances_, model.predict(test)
-
-
-def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array]:
+def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
     """As Eastwood & Williams do it: everything standardised, importance the absolute weight."""
     from sklearn.linear_model import Lasso
 
     codes, test = standardise(codes, test)
     mean, deviation = target.mean(), target.std()
     model = Lasso(alpha=0.02, random_state=seed).fit(codes, (target - mean) / deviation)
-    return np.abs(model.coef_), model.predict(test) * deviation + mean
+    predicted = (model.predict(table) * deviation + mean for table in (test, codes))
+    return np.abs(model.coef_), *predicted
 
 
 # name -> how it is fitted, and whether it predicts numbers
@@ -132,6 +152,6 @@ ESTIMATORS: dict[str, tuple[Estimator, bool]] = {
     "gbt": (gbt, False),
     "gbt_exact": (_gbt_exact, False),
     "l1_svm": (_l1_svm, False),
-    "forest": (_forest, True),
+    "forest": (partial(forest, depth=None), True),
     "lasso": (_lasso, True),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, split, standardise
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, need_classes, r2, split, standardise
 from unbraid.metrics._logistic import logistic
 
 # Probes of one family fitted to standardised training codes and a factor: predictions at each capacity.
@@ -29,12 +29,12 @@ def dci_es(
 ) -> Scores:
     """How simple a probe may be and still read the factors (`explicitness`), and how few codes there are (`size`).
 
-    For each factor, probes of growing capacity κ_1 … κ_T give a curve of test losses, 1 - R², or for `categorical`
-    factors the error rate over that of the commonest value; a probe counts as good as the best one before it, and none
-    worse than a constant. `explicitness` is the mean over factors of 1 - A / ½(κ_T - κ_1), A the area between the curve
-    and its lowest loss: 1 where the simplest probe is the best, 0 where the loss falls linearly from 1 to 0 over the
-    whole range, at least -1. `size` is factors over codes, K / L: 1 where they are as many, less where codes are spare,
-    above 1 where factors outnumber them. `informativeness` is 1 less the mean lowest loss, in [0, 1].
+    For each factor, continuous or not, probes of growing capacity κ_1 … κ_T give a curve of test losses, 1 - R², or for
+    `categorical` factors the error rate over that of the commonest value; a probe counts as good as the best one before
+    it, and none worse than a constant. `explicitness` is the mean over factors of 1 - A / ½(κ_T - κ_1), A the area
+    between the curve and its lowest loss: 1 where the simplest probe is the best, 0 where the loss falls linearly from
+    1 to 0 over the whole range, at least -1. `size` is factors over codes, K / L: 1 where they are as many, less where
+    codes are spare, above 1 where factors outnumber them. `informativeness` is 1 less the mean lowest loss, in [0, 1].
 
     One code a factor scores 1, 1, 1. Codes from which only a strong probe reads the factors have low explicitness.
     **Noise has explicitness near 1**: no probe gets better; read it beside the informativeness. Scaling and shifting
@@ -61,6 +61,7 @@ def dci_es(
     wrong = [column for column in categorical if not 0 <= column < count]
     if wrong:
         raise InputError(f"categorical names factor {wrong[0]}, but there are factors 0 to {count - 1}")
+    need_classes(train_factors, "leave it out of categorical, and it is read by regression", among=categorical)
     train_codes, test_codes = standardise(train_codes, test_codes)
     width = train_codes.shape[1]
     capacity = np.log(np.asarray(steps) + width + 1.0) if family == "fourier" else np.asarray(steps, float)
@@ -89,9 +90,7 @@ def dci_es(
 
 
 def _unexplained(truth: Array, predicted: Array) -> float:
-    """1 - R²."""
-    spread = ((truth - truth.mean()) ** 2).sum()
-    return float(((truth - predicted) ** 2).sum() / spread) if spread > 0 else 1.0
+    return 1 - r2(truth, predicted)
 
 
 def _error_rate(truth: Array, predicted: Array) -> float:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.metrics._arrays import Rng, Scores, gap, paired
-from unbraid.metrics._information import discretise, entropy, mutual_information
+from unbraid.metrics._arrays import Rng, Scores, gap
+from unbraid.metrics._information import counted, discretise, entropy, mutual_information
 
 
-def dcimig(codes: Any, factors: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
+def dcimig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
     """Σ_v (the largest gap among the codes that tell most about v) / Σ_v H(v).
 
     A code's gap is what it tells about its best factor less what it tells about its second best. Each factor takes the
@@ -19,9 +19,12 @@ def dcimig(codes: Any, factors: Any, *, bins: int = 20, rng: Rng = None) -> Scor
     alike, and for noise. Unchanged by permuting, flipping or scaling codes. Factors with a single value have no
     entropy and so no weight; where all are such, 0. With a single factor the second is 0.
 
+    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
+    numbers are taken as they are.
+
     `arrays`: `information` (d, k) in nats, `per_code` (d,) gaps in nats, `per_factor` (k,) as parts of H(v).
     """
-    table, labels = paired(codes, factors)
+    table, labels = counted("dcimig", codes, factors, factor_bins)
     information, entropies = mutual_information(discretise(table, bins), labels), entropy(labels)
     per_code = gap(information.T)
     own = np.zeros_like(information)

@@ -44,7 +44,7 @@ def downstream(
     Training points are the first of one random order, so that small sets are part of large ones. A size beyond the
     training rows there are becomes all of them, under that number and with a warning; without 100 among the sizes the
     efficiency starts from the smallest. A value that the training points lack is never predicted; a factor with a
-    single value is always right.
+    single value is always right. Continuous factors are refused.
 
     `arrays`: `sizes` (s,), and for each learner its accuracies (s, k) under its name.
     """
@@ -54,7 +54,8 @@ def downstream(
     if not sizes or min(sizes) < 1:
         raise InputError(f"sizes are {tuple(sizes)}; expected numbers of training points, at least 1")
     rng = generator(rng)
-    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+    right = "downstream fits classifiers: take probes, which reads such a factor by regression"
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, right)
     rows = len(train_codes)
     if max(sizes) > rows:
         warnings.warn(f"downstream: sizes beyond the {rows} training rows became {rows}", stacklevel=2)

@@ -9,25 +9,33 @@ import numpy as np
 from unbraid.metrics._arrays import Pair, Rng, Scores, split, standardise
 
 
-def explicitness(codes: Any, factors: Any, *, test: Pair | None = None, rng: Rng = None) -> Scores:
+def explicitness(
+    codes: Any, factors: Any, *, test: Pair | None = None, one_vs_rest: bool = False, rng: Rng = None
+) -> Scores:
     """How well a logistic regression on all codes ranks each value of each factor: the mean ROC-AUC on the test set.
 
     Range [0, 1], 0.5 for codes that tell nothing. The values of a factor count alike, then factors do. A value that
-    the test set lacks is left out; a factor with a single value counts 0.5.
+    the test set lacks is left out; a factor with a single value counts 0.5. The regression is one for all values of a
+    factor, as scikit-learn's is today, or with `one_vs_rest` one for each value, as assumptions' appendix B says and
+    scikit-learn's was. Continuous factors are refused.
 
     `arrays`: `per_factor` (k,).
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
+    from sklearn.multiclass import OneVsRestClassifier
 
-    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+    right = "explicitness ranks classes: take infomec, which reads such a factor by linear regression (infoe)"
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, right)
     train_codes, test_codes = standardise(train_codes, test_codes)
     per_factor = np.full(train_factors.shape[1], 0.5)
     for column in range(train_factors.shape[1]):
         target, truth = train_factors[:, column], test_factors[:, column]
         if np.ptp(target) == 0:
             continue
-        model = LogisticRegression().fit(train_codes, target)
+        model = (OneVsRestClassifier(LogisticRegression()) if one_vs_rest else LogisticRegression()).fit(
+            train_codes, target
+        )
         likely = model.predict_proba(test_codes)
         areas = [
             roc_auc_score(truth == value, likely[:, place])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
-from unbraid.metrics._interventions import Interventions
+from unbraid.metrics._interventions import Interventions, need_points
 
 _AT_ONCE = 500  # batches made together, to bound memory
 
@@ -27,11 +27,13 @@ def factor_vae_score(
     A code's variance in a batch of `batch` rows that share one factor's value is divided by its variance over all rows
     given; the code with the smallest votes for the factor. Codes with a standard deviation below `threshold` are
     dropped; where all are, the score is 0. Range [0, 1]: 1 where each factor has a code that is constant while it is
-    fixed, and near 1/k for noise.
+    fixed, and near 1/k for noise. Continuous factors are refused.
 
     `arrays`: `votes` (d, k) of the training batches.
     """
-    table, labels = paired(codes, factors)
+    need_points(batch=batch, train_points=train_points, test_points=test_points)
+    right = "factor_vae draws rows that share a value: take irs, which bins such a factor"
+    table, labels = paired(codes, factors, right)
     rng = generator(rng)
     variances = table.var(0, ddof=1) if len(table) > 1 else np.zeros(table.shape[1])
     active = np.flatnonzero(np.sqrt(variances) >= threshold)

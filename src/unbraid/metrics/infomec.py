@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Rng, Scores, paired, standardise
-from unbraid.metrics._information import discretise, entropy, mutual_information, nearest_information, relabel
+from unbraid.metrics._arrays import Array, Rng, Scores, continuous, paired, r2, standardise
+from unbraid.metrics._information import (
+    discretise,
+    mutual_information,
+    nearest_entropies,
+    nearest_information,
+    relabel,
+)
 
 ESTIMATORS = ("knn", "bins", "values")
 
@@ -38,6 +44,9 @@ def infomec(
     (equal-width histograms), `values` (for quantised codes: the information of the values themselves, which `infoe`
     reads one-hot; every code that varies is active).
 
+    Continuous factors are for `knn` alone: I(z_i; v_j) by Kraskov et al. 2004 over the estimate of I(v_j; v_j), and for
+    `infoe` the R² of a linear regression, as the authors' code has it.
+
     A code or factor without information counts 0, and so does a factor with a single value. With one factor `infom`,
     and with one active code `infoc`, is 1 wherever there is information. Without an active code all are 0.
 
@@ -48,20 +57,24 @@ def infomec(
         raise InputError(f"there is no estimator '{estimator}'{nearest(estimator, ESTIMATORS)}")
     if neighbours < 1:
         raise InputError(f"neighbours is {neighbours}; expected at least 1")
-    table, labels = paired(codes, factors)
+    right = f"infomec with estimator='{estimator}' counts values: take estimator='knn'"
+    table, labels = paired(codes, factors, "" if estimator == "knn" else right)
     spread = np.ptp(table, axis=0)
     active = spread > (0 if estimator == "values" else inactive * spread.max())
     if estimator == "knn":
         found = nearest_information(table, labels, neighbours)
     else:
         found = mutual_information(relabel(table)[0] if estimator == "values" else discretise(table, bins), labels)
-    entropies = entropy(labels)
+    entropies = nearest_entropies(labels, neighbours)
     information = np.divide(found, entropies, out=np.zeros_like(found), where=entropies > 0)
     per_code, per_factor = _share(information[active]), _share(information[active].T)
     explicitness = np.zeros(labels.shape[1])
     if active.any():
         inputs = _one_hot(table) if estimator == "values" else standardise(table)[0]
-        explicitness = np.array([_explicitness(inputs, relabel(column[:, None])[0][:, 0]) for column in labels.T])
+        regressed = continuous(labels)
+        for place, column in enumerate(labels.T):
+            found_in = _explained if regressed[place] else _explicitness
+            explicitness[place] = found_in(inputs, column)
     scores = {
         "infom": per_code.mean() if active.any() else 0.0,
         "infoe": explicitness.mean(),
@@ -94,6 +107,7 @@ def _explicitness(inputs: Array, target: Array) -> float:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
+    target = relabel(target[:, None])[0][:, 0]
     count = int(target.max()) + 1
     if count == 1:
         return 0.0
@@ -102,3 +116,9 @@ def _explicitness(inputs: Array, target: Array) -> float:
         model = LogisticRegression(C=np.inf, class_weight="balanced").fit(inputs, target)
     loss = -model.predict_log_proba(inputs)[np.arange(len(target)), target].mean()
     return float(np.clip(1 - loss / np.log(count), 0, 1))
+
+
+def _explained(inputs: Array, target: Array) -> float:
+    """R² of a linear regression on the rows it was fitted to."""
+    centred, truth = inputs - inputs.mean(0), target - target.mean()
+    return float(np.clip(r2(truth, centred @ np.linalg.lstsq(centred, truth)[0]), 0, 1))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, Rng, Scores, paired
 from unbraid.metrics._information import discretise
 
@@ -20,11 +21,15 @@ def irs(
     Constant codes are left out; where all are constant the score is 0. At most 1, where each code is a function of one
     factor; near 0 for codes that follow none, and a little below where rows that share a value spread further around
     their mean than all rows around theirs. The paper takes the maximum (`quantile=1`), the reference code the 99th
-    percentile and factors in 20 bins (`bins=None` takes them as they are).
+    percentile and factors in 20 bins of equal width, continuous or not (`bins=None` takes them as they are, and refuses
+    continuous ones).
 
     `arrays`: `robustness` (d, k), NaN for constant codes.
     """
-    table, labels = paired(codes, factors)
+    if not 0 < quantile <= 1:
+        raise InputError(f"quantile is {quantile}; expected a number from 0 to 1, such as 0.99")
+    right = "irs with bins=None groups rows by value: give bins=20"
+    table, labels = paired(codes, factors, right if bins is None else "")
     held = labels if bins is None else discretise(labels.astype(np.float64), bins)
     active = np.ptp(table, axis=0) > 0
     robustness: Array = np.full((table.shape[1], labels.shape[1]), np.nan)

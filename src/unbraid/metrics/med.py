@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError
-from unbraid.metrics._arrays import Array, Rng, Scores, paired
-from unbraid.metrics._information import discretise, mutual_information
+from unbraid.metrics._arrays import Array, Rng, Scores
+from unbraid.metrics._information import counted, discretise, mutual_information
 from unbraid.metrics.dci import from_importance
 
 
-def med(codes: Any, factors: Any, *, bins: int = 20, top_k: int | None = None, rng: Rng = None) -> Scores:
+def med(
+    codes: Any,
+    factors: Any,
+    *,
+    bins: int = 20,
+    factor_bins: int | None = None,
+    top_k: int | None = None,
+    rng: Rng = None,
+) -> Scores:
     """The mean over codes i of 1 - H_k(R_i·), weighted by Σ_j R_ij, with R_ij = I(z_i; v_j) / Σ_i I(z_i; v_j).
 
     That is `dci`'s disentanglement without a classifier: the factors count alike, and no fit favours one of two equal
@@ -22,11 +30,14 @@ def med(codes: Any, factors: Any, *, bins: int = 20, top_k: int | None = None, r
     finds in it is uneven. Unchanged by permuting, flipping or scaling codes. A factor of which no code tells anything
     has no weight; where that is so for all, 0. With a single factor any code that tells about it scores 1.
 
+    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
+    numbers are taken as they are.
+
     `arrays`: `importance` (d, k), `per_code` (d,), `kept` (d,): whether a code took part.
     """
     if top_k is not None and top_k < 1:
         raise InputError(f"top_k is {top_k}; expected at least 1")
-    table, labels = paired(codes, factors)
+    table, labels = counted("med", codes, factors, factor_bins)
     information = mutual_information(discretise(table, bins), labels)
     total = information.sum(0)
     importance = np.divide(information, total, out=np.zeros_like(information), where=total > 1e-12)

@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.metrics._arrays import Rng, Scores, gap, paired
-from unbraid.metrics._information import discretise, entropy, mutual_information
+from unbraid.metrics._arrays import Rng, Scores, gap
+from unbraid.metrics._information import counted, discretise, entropy, mutual_information
 
 
-def mig_sup(codes: Any, factors: Any, *, bins: int = 20, threshold: float = 0.0, rng: Rng = None) -> Scores:
+def mig_sup(
+    codes: Any,
+    factors: Any,
+    *,
+    bins: int = 20,
+    factor_bins: int | None = None,
+    threshold: float = 0.0,
+    rng: Rng = None,
+) -> Scores:
     """MIG-sup = mean over codes z of N(z; v*) - N(z; v**), for the two factors it tells most of; N = I(z; v) / H(v).
 
     Where `mig` asks whether a factor is in one code, this asks whether a code holds one factor. Range [0, 1]. 1 where
@@ -20,9 +28,12 @@ def mig_sup(codes: Any, factors: Any, *, bins: int = 20, threshold: float = 0.0,
     varies and tells nothing lowers the mean. A factor with a single value has N = 0. With a single factor the second
     is 0.
 
+    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
+    numbers are taken as they are.
+
     `arrays`: `information` (d, k), normalised, `per_code` (d,), `active` (d,).
     """
-    table, labels = paired(codes, factors)
+    table, labels = counted("mig_sup", codes, factors, factor_bins)
     found, entropies = mutual_information(discretise(table, bins), labels), entropy(labels)
     information = np.divide(found, entropies, out=np.zeros_like(found), where=entropies > 0)
     per_code = gap(information.T)

@@ -6,19 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.metrics._arrays import Rng, Scores, paired
-from unbraid.metrics._information import discretise, mutual_information
+from unbraid.metrics._arrays import Rng, Scores
+from unbraid.metrics._information import counted, discretise, mutual_information
 
 
-def modularity(codes: Any, factors: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
+def modularity(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
     """The mean over codes of 1 - Σ_f (m_f - t_f)² / (θ² (k - 1)): t keeps only the factor the code tells most about.
 
     Range [0, 1]. 1 where each code tells about one factor only; a code that tells about all alike counts 0, and so
     does one that tells about none. With a single factor every code that tells about it counts 1.
 
+    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
+    numbers are taken as they are.
+
     `arrays`: `information` (d, k) in nats, `per_code` (d,).
     """
-    table, labels = paired(codes, factors)
+    table, labels = counted("modularity", codes, factors, factor_bins)
     information = mutual_information(discretise(table, bins), labels)
     squared = information**2
     theta = squared.max(1)

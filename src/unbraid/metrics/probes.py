@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, gap, names_of, split
+from unbraid.metrics._arrays import (
+    Array,
+    Pair,
+    Rng,
+    Scores,
+    checked_groups,
+    continuous,
+    gap,
+    names_of,
+    r2,
+    split,
+    standardise,
+)
 from unbraid.metrics._logistic import logistic
 
 
@@ -31,7 +43,8 @@ def probes(
     Accuracies are in [0, 1], chance for codes that tell nothing; the gap is in [0, 1]. Where each group is the only one
     to hold a factor: accuracy 1, a gap of 1 - chance, diagonal 1. Noise, and groups that hold the same: gap near 0.
     Unchanged by permuting within groups, flipping, scaling and shifting codes; permuting between groups is another
-    question. With one group the gap is its accuracy. A factor with a single value is always right.
+    question. With one group the gap is its accuracy. A factor with a single value is always right. Continuous factors
+    are read by ridge regression, and their accuracy is R² on the test set, 0 where it would be less: chance is then 0.
 
     `arrays`: `accuracy` (1 + groups, k), `per_factor` (k,): the gaps.
     """
@@ -40,11 +53,12 @@ def probes(
     labels = names_of(train_factors.shape[1], names)
     if len(labels) != train_factors.shape[1]:
         raise InputError(f"there are {len(labels)} names for {train_factors.shape[1]} factors")
+    regressed = continuous(train_factors) | continuous(test_factors)
     accuracy = np.empty((len(columns), len(labels)))
     for row, chosen in enumerate(columns.values()):
         for column in range(len(labels)):
-            predicted = logistic(train_codes[:, chosen], train_factors[:, column], test_codes[:, chosen])
-            accuracy[row, column] = np.mean(predicted == test_factors[:, column])
+            sets = train_codes[:, chosen], train_factors[:, column], test_codes[:, chosen], test_factors[:, column]
+            accuracy[row, column] = _score(*sets, bool(regressed[column]))
     per_factor = gap(accuracy[1:])
     scores = dict(zip(columns, accuracy.mean(1), strict=True))
     scores |= {"gap": per_factor.mean(), "diagonal": _diagonal(accuracy[1:])}
@@ -61,18 +75,17 @@ def _columns(width: int, groups: Sequence[Sequence[int]] | None) -> dict[str, li
         if width < 2:
             raise InputError(f"codes have {width} column; two halves take at least 2, or give groups")
         groups = [everything[: width // 2], everything[width // 2 :]]
-    if not groups:
-        raise InputError("groups are empty; expected at least one group of columns")
-    found = {"r": everything}
-    for place, group in enumerate(groups):
-        chosen = [int(column) for column in group]
-        wrong = [column for column in chosen if not 0 <= column < width]
-        if wrong:
-            raise InputError(f"group {place} names column {wrong[0]}, but codes have columns 0 to {width - 1}")
-        if not chosen:
-            raise InputError(f"group {place} is empty; expected columns of the codes")
-        found[f"r{place}"] = chosen
-    return found
+    return {"r": everything} | {f"r{place}": group for place, group in enumerate(checked_groups(width, groups))}
+
+
+def _score(codes: Array, target: Array, test: Array, truth: Array, regressed: bool) -> float:
+    """The accuracy of logistic regression, or the R² of ridge regression, at least 0."""
+    if not regressed:
+        return float(np.mean(logistic(codes, target, test) == truth))
+    from sklearn.linear_model import Ridge
+
+    codes, test = standardise(codes, test)
+    return max(0.0, r2(truth, Ridge(alpha=1.0).fit(codes, target).predict(test)))
 
 
 def _diagonal(accuracy: Array) -> float:

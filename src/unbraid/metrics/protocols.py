@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, paired
+from unbraid.metrics._arrays import (
+    Array,
+    ContinuousFactorError,
+    Pair,
+    Rng,
+    Scores,
+    as_pair,
+    generator,
+    need_rows,
+    paired,
+)
 from unbraid.metrics.active_units import active_units
 from unbraid.metrics.beta_vae_score import beta_vae_score
 from unbraid.metrics.code_information import code_information
@@ -99,49 +109,82 @@ _DLIB: dict[str, dict[str, Any]] = {
     "irs": {},
     **_UNSUPERVISED,
 }
+_NEWER: dict[str, dict[str, Any]] = {
+    "infomec": {},
+    "mig_sup": {},
+    "jemmig": {},
+    "dcimig": {},
+    "med": {},
+    "dci_es": {},
+}
+_APPENDIX_D: dict[str, dict[str, Any]] = {
+    "dci": {"estimator": "forest", "max_depth": "cv", "weighted_completeness": False},
+    "sap": {"predictor": "logistic"},
+    "irs": {"quantile": 1.0, "bins": None},
+}
 _TENTH = {"train_points": 1000, "test_points": 500}
 PROTOCOLS: dict[str, Protocol] = {
     # the settings of the reference code, disentanglement_lib; its booster by a faster one that follows it
     "dlib": Protocol(10_000, 5_000, _DLIB),
-    # assumptions, appendix B: an L1 SVM for DCI, completeness a plain mean, SAP on standardised codes, and a FactorVAE
-    # score that drops codes by their variance, where the reference code compares the standard deviation with 0.05
+    # dlib with a tenth of the rows and votes
+    "fast": Protocol(1_000, 500, {**_DLIB, "beta_vae": _TENTH, "factor_vae": _TENTH}),
+    # assumptions, appendix B, to the letter: an L1 SVM for DCI, completeness a plain mean, SAP on standardised codes by
+    # an SVM without weights, a logistic regression for each value of a factor, a FactorVAE score that drops codes by
+    # their variance, where the reference code compares the deviation with 0.05, and one value for a BetaVAE point
     "locatello2018": Protocol(
         10_000,
         5_000,
         {
             **_DLIB,
             "dci": {"estimator": "l1_svm", "weighted_completeness": False},
-            "sap": {"predictor": "svm", "standardised": True},
+            "sap": {"predictor": "svm", "standardised": True, "balanced": False},
+            "explicitness": {"one_vs_rest": True},
+            "beta_vae": {"one_value": True},
             "factor_vae": {"threshold": 0.05**0.5},
         },
     ),
+    # what assumptions measures on codes in all of its section 5
+    "assumptions": Protocol(10_000, 5_000, {**_DLIB, "downstream": {}}),
+    # the same on half the rows, with at most 1,000 points downstream: half a minute a model instead of two
+    "assumptions_desk": Protocol(5_000, 2_500, {**_DLIB, "downstream": {"sizes": (10, 100, 1000)}}),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as its paper has it
-    "intervention": Protocol(
+    "intervention": Protocol(10_000, 5_000, _APPENDIX_D),
+    # the depths it gives for dSprites: shape, scale, orientation, x, y
+    "intervention_dsprites": Protocol(
+        10_000, 5_000, {**_APPENDIX_D, "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]}}
+    ),
+    # dlib and the metrics that came after it
+    "extended": Protocol(10_000, 5_000, {**_DLIB, **_NEWER}),
+    # for factors that are numbers, continuous or not
+    "continuous": Protocol(
         10_000,
         5_000,
         {
-            "dci": {"estimator": "forest", "weighted_completeness": False},
-            "sap": {"predictor": "logistic"},
-            "irs": {"quantile": 1.0, "bins": None},
+            "dci": {"estimator": "forest", "max_depth": "cv"},
+            "sap": {"predictor": "r2"},
+            "irs": {},
+            "infomec": {},
+            "dci_es": {},
+            "retrieved_factors": {},
+            **_UNSUPERVISED,
         },
     ),
-    # dlib with a tenth of the rows and votes
-    "fast": Protocol(1_000, 500, {**_DLIB, "beta_vae": _TENTH, "factor_vae": _TENTH}),
 }
 
 
+_DECIDED = ("dci.disentanglement", "modularity", "beta_vae", "factor_vae", "infomec.infom", "med")  # by one factor
 _PACKAGES = ("unbraid", "numpy", "scipy", "scikit-learn", "lightgbm")  # whose versions move scores
 
 
 class ScoreTable(dict[str, float]):
     """Scores by name, and how they were made."""
 
-    protocol: str
-    samples: dict[str, int]
-    seed: str
-    versions: dict[str, str]
-    arrays: dict[str, dict[str, Array]]
-    notes: list[str]
+    def __init__(self, protocol: str = "none", seed: str = "0", samples: Mapping[str, int] | None = None) -> None:
+        super().__init__()
+        self.protocol, self.seed, self.samples = protocol, seed, dict(samples or {})
+        self.versions = {package: version(package) for package in _PACKAGES}
+        self.arrays: dict[str, dict[str, Array]] = {}
+        self.notes: list[str] = []
 
     def record(self) -> dict[str, Any]:
         """What `scores.json` holds."""
@@ -161,8 +204,12 @@ def score(
 ) -> ScoreTable:
     """Score codes (n, d) against factors (n, k): `mig`, `dci.disentanglement`, … by name.
 
+    Factors are whole numbers, or numbers of any kind where the metric allows. A metric that needs classes refuses a
+    continuous factor by an error that says what to take instead; those of a named protocol, which nobody chose one by
+    one, are left out with a note. `protocol="continuous"` has the metrics that take such factors.
+
     With `test=(codes, factors)` the first pair is the training set and both are used as they are; without it the rows
-    are split. `protocol` is a name or a mapping from metrics to their settings; `metrics` keeps only some of them.
+    are split. `protocol` is a name or a mapping from metrics to their settings; `metrics` keeps some, or adds others.
     `confidence=0.95` adds `NAME.low` and `NAME.high` from `resamples` bootstrap samples of the rows: every metric is
     then computed that many times more.
     """
@@ -172,19 +219,34 @@ def score(
     seed = "generator" if isinstance(rng, np.random.Generator) else str(rng)
     rng = generator(rng)
     sets = _sets(codes, factors, test, chosen, rng)
-    table = ScoreTable()
-    table.protocol, table.seed, table.arrays, table.notes = name, seed, {}, []
-    table.samples = {"train": len(sets.train[0]), "test": len(sets.test[0]), "all": len(sets.whole[0])}
-    table.versions = {package: version(package) for package in _PACKAGES}
+    sizes = {"train": len(sets.train[0]), "test": len(sets.test[0]), "all": len(sets.whole[0])}
+    table = ScoreTable(name, seed, sizes)
     rounds = 1 + (resamples if confidence is not None else 0)
+    named = isinstance(protocol, str) and metrics is None
+    left_out: dict[str, ContinuousFactorError] = {}
     with progress("scoring", rounds * len(chosen.metrics)) as advance, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for metric, settings in chosen.metrics.items():
-            table |= _measure(metric, settings, sets, int(rng.integers(2**31)), table.arrays)
+            try:
+                table |= _measure(metric, settings, sets, int(rng.integers(2**31)), table.arrays)
+            except ContinuousFactorError as error:
+                right = f"{error.right}; or take protocol 'continuous'"
+                left_out[metric] = ContinuousFactorError(sets.whole[1], error.column, right)  # rows as given
+                if not named:
+                    raise left_out[metric] from None
             advance(note=metric)
         if confidence is not None:
-            table |= _intervals(table, chosen, sets, confidence, resamples, rng, advance)
+            kept = {metric: settings for metric, settings in chosen.metrics.items() if metric not in left_out}
+            measured = Protocol(chosen.train, chosen.test, kept)
+            table |= _intervals(table, measured, sets, confidence, resamples, rng, advance)
     table.notes = sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
+    if left_out:
+        why = next(iter(left_out.values()))
+        instead = f"protocol 'continuous' has metrics for such factors{why.hint}"
+        table.notes.append(f"left out {', '.join(left_out)}: {why.what}; {instead}")
+    decided = [name for name in _DECIDED if name in table and sets.train[1].shape[1] == 1]
+    if decided:
+        table.notes.append(f"with a single factor {', '.join(decided)} cannot tell codes apart")
     return table
 
 
@@ -193,13 +255,17 @@ def _chosen(protocol: str | Mapping[str, Mapping[str, Any]], metrics: Iterable[s
         if protocol not in PROTOCOLS:
             raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
         name, found = protocol, PROTOCOLS[protocol]
-    else:
+    elif isinstance(protocol, Mapping):
         name, found = "own", Protocol(10_000, 5_000, protocol)
-    wanted = list(found.metrics) if metrics is None else list(metrics)
+    else:
+        raise InputError(f"protocol is {protocol!r}; expected a name or a mapping from metrics to their settings")
+    wanted = list(found.metrics) if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     for metric in wanted:
         if metric not in METRICS:
             raise InputError(f"there is no metric '{metric}'{nearest(metric, METRICS)}")
         known = set(inspect.signature(METRICS[metric].function).parameters) - {"codes", "factors", "test", "rng"}
+        if not isinstance(found.metrics.get(metric, {}), Mapping):
+            raise InputError(f"settings of '{metric}' are {found.metrics[metric]!r}; expected a mapping, such as {{}}")
         for setting in found.metrics.get(metric, {}):
             if setting not in known:
                 raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
@@ -226,14 +292,14 @@ class _Sets:
 def _sets(codes: Any, factors: Any, test: Pair | None, protocol: Protocol, rng: np.random.Generator) -> _Sets:
     table, labels = paired(codes, factors)
     if test is not None:
-        test_table, test_labels = paired(*test)
-        if (table.shape[1], labels.shape[1]) != (test_table.shape[1], test_labels.shape[1]):
-            raise InputError("training and test set have different numbers of codes or factors")
+        test_table, test_labels = paired(*as_pair(test), which="test ")
+        for what, here, there in (("codes", table, test_table), ("factors", labels, test_labels)):
+            if here.shape[1] != there.shape[1]:
+                raise InputError(f"{what} have {here.shape[1]} columns but {there.shape[1]} in the test set")
         whole = np.concatenate([table, test_table]), np.concatenate([labels, test_labels])
         return _Sets((table, labels), (test_table, test_labels), whole)
     rows = len(table)
-    if rows < 3:
-        raise InputError(f"there are {rows} samples; at least 3 are needed for a training and a test set")
+    need_rows(rows)
     order = rng.permutation(rows)
     cut = min(protocol.train, round(rows * protocol.train / (protocol.train + protocol.test)))
     first, second = order[:cut], order[cut : cut + protocol.test]

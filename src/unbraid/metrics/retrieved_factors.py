@@ -20,8 +20,8 @@ def retrieved_factors(
     the smaller of codes and factors, the rest in [0, 1]. One code a factor, in its order or against it: all factors,
     correlations 1. Noise: none, but for chance: with 5 factors about a code in four finds one at the paper's `level`;
     `bonferroni` divides it by the number of pairs. Unchanged by permuting and flipping codes and by any increasing map
-    of them. Correlation needs an order: factors that are mere names (shapes) count by their numbering. Constant codes
-    and single-valued factors match nothing, nor do fewer than 3 rows.
+    of them. Factors may be continuous; those that are mere names (shapes) count by their numbering. Constant codes and
+    single-valued factors match nothing, nor do fewer than 3 rows.
 
     `arrays`: `correlation` (d, k), `p_value` (d, k), `match` (d,): the factor of each code, or -1.
     """

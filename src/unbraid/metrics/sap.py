@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, gap, paired, split, standardise
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, checked_groups, gap, paired, split, standardise
 
 PREDICTORS = ("svm", "logistic", "tree", "r2")
 
@@ -19,28 +20,38 @@ def sap(
     test: Pair | None = None,
     predictor: str = "svm",
     standardised: bool = False,
+    balanced: bool = True,
+    groups: Sequence[Sequence[int]] | None = None,
     rng: Rng = None,
 ) -> Scores:
     """The mean over factors of the difference between the two codes that predict the factor best, one code at a time.
 
-    Predictors: `svm` (linear, C=0.01, balanced; accuracy on the test set), `logistic`, `tree` (accuracy too), `r2`
-    (squared correlation on the training set, for factors whose values are numbers). Range [0, 1]; 1 where one code
-    predicts each factor and no other code tells anything, which a classifier cannot reach: the second best code still
-    guesses. 0 where codes come in pairs. `standardised` gives codes mean 0 and deviation 1 first, as assumptions'
-    appendix B has it and the reference code does not. With a single code the second counts 0.
+    Predictors: `svm` (linear, C=0.01, classes `balanced` by weight; accuracy on the test set), `logistic`, `tree`
+    (accuracy too), `r2` (squared correlation on the training set, for factors whose values are numbers, continuous or
+    not). Range [0, 1]; 1 where one code predicts each factor and no other code tells anything, which a classifier
+    cannot reach: the second best code still guesses. 0 where codes come in pairs. `standardised` gives codes mean 0 and
+    deviation 1 first, as assumptions' appendix B has it and the reference code does not. `groups` of columns predict
+    together, as one code would, for learners whose features have more than one dimension (not for `r2`). With a single
+    code or group the second counts 0.
 
-    `arrays`: `predictability` (d, k), `per_factor` (k,).
+    `arrays`: `predictability` (codes or groups, k), `per_factor` (k,).
     """
     if predictor not in PREDICTORS:
         raise InputError(f"there is no predictor '{predictor}'{nearest(predictor, PREDICTORS)}")
     if predictor == "r2":
+        if groups is not None:
+            raise InputError("groups are for classifiers; predictor='r2' takes one code at a time")
         table, labels = paired(codes, factors)
         scores = _squared_correlation(table, labels)
     else:
-        train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
+        right = f"sap with predictor='{predictor}' fits a classifier: take predictor='r2'"
+        train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, right)
+        width = train_codes.shape[1]
+        chosen = [[code] for code in range(width)] if groups is None else checked_groups(width, groups)
         if standardised:
             train_codes, test_codes = standardise(train_codes, test_codes)
-        scores = _accuracies(predictor, train_codes, train_factors, test_codes, test_factors)
+        fit = _model(predictor, balanced)
+        scores = _accuracies(fit, chosen, train_codes, train_factors, test_codes, test_factors)
     per_factor = gap(scores)
     return Scores({"sap": per_factor.mean()}, predictability=scores, per_factor=per_factor)
 
@@ -56,26 +67,27 @@ def _squared_correlation(codes: Array, labels: Array) -> Array:
     return found
 
 
-def _accuracies(predictor: str, codes: Array, labels: Array, test_codes: Array, test_labels: Array) -> Array:
-    scores = np.zeros((codes.shape[1], labels.shape[1]))
+def _accuracies(
+    model: Any, groups: list[list[int]], codes: Array, labels: Array, test_codes: Array, test_labels: Array
+) -> Array:
+    scores = np.zeros((len(groups), labels.shape[1]))
     for column in range(labels.shape[1]):
         target, truth = labels[:, column], test_labels[:, column]
-        for code in range(codes.shape[1]):
+        for place, group in enumerate(groups):
             if np.ptp(target) == 0:  # every guess is right; no code is better than another
-                scores[code, column] = 1.0
+                scores[place, column] = 1.0
                 continue
-            model = _model(predictor).fit(codes[:, [code]], target)
-            scores[code, column] = np.mean(model.predict(test_codes[:, [code]]) == truth)
+            scores[place, column] = np.mean(model.fit(codes[:, group], target).predict(test_codes[:, group]) == truth)
     return scores
 
 
-def _model(predictor: str) -> Any:
+def _model(predictor: str, balanced: bool) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
     from sklearn.tree import DecisionTreeClassifier
 
     if predictor == "svm":
-        return LinearSVC(C=0.01, class_weight="balanced", random_state=0)
+        return LinearSVC(C=0.01, class_weight="balanced" if balanced else None, random_state=0)
     if predictor == "logistic":
         return LogisticRegression()
     return DecisionTreeClassifier(max_depth=5, random_state=0)

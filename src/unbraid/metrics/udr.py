@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,9 +65,12 @@ def _correlations(left: Array, right: Array, kind: str) -> Array:
     """Absolute correlations (codes of the left model, codes of the right one)."""
     if kind == "spearman":
         return np.asarray(np.abs(left.T @ right / len(left)))
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
 
-    weights = np.abs(Lasso(alpha=0.1).fit(left, right).coef_)  # (right, left), or (left,) for one target
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # codes that are copies of each other converge slowly
+        weights = np.abs(Lasso(alpha=0.1).fit(left, right).coef_)  # (right, left), or (left,) for one target
     found: Array = np.atleast_2d(weights).T
     return found
 
