@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,15 +87,18 @@ def test_a_study_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path: P
     assert not (out / "damaged").exists()
 
 
-def killing(out: Path, pids: Callable[[], list[int]], moments: list[tuple[int, float]]) -> threading.Thread:
-    """Kill one of the processes when so many jobs have begun and so many seconds have passed, for each moment."""
+def killing(out: Path, pids: Callable[[], list[int]], chance: random.Random) -> threading.Thread:
+    """Kill one of the processes while no note can end, and another one later."""
+    (out / "wait").touch()
 
     def kill() -> None:
-        for jobs, seconds in moments:
+        for jobs in (2, 6):
             eventually(lambda: begun(out) >= jobs and bool(pids()))  # noqa: B023
-            time.sleep(seconds)
-            if found := pids():
-                os.kill(found[-1], signal.SIGKILL)
+            time.sleep(chance.uniform(0.0, 0.3))
+            with suppress(ProcessLookupError):
+                for pid in pids()[-1:]:
+                    os.kill(pid, signal.SIGKILL)
+            (out / "wait").unlink(missing_ok=True)
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -102,13 +106,13 @@ def killing(out: Path, pids: Callable[[], list[int]], moments: list[tuple[int, f
 
 
 def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path: Path, whole: dict[str, Any]) -> None:
-    chance, said = random.Random(5), list[str]()
+    said: list[str] = []
     with LocalExecutor(2) as pool:
-        moments = [(2, chance.uniform(0.0, 0.5)), (5, chance.uniform(0.0, 0.3))]
-        thread = killing(tmp_path, pool.pids, moments)
+        thread = killing(tmp_path, pool.pids, random.Random(5))
         found = study.run(JOBS, tmp_path, executor=pool, workers=2, say=said.append)
         thread.join()
     assert str(found) == "9 done", said
+    assert said, "at least one was killed at work"
     assert all("the worker process ended with SIGKILL; it goes on in another" in line for line in said)
     assert table(tmp_path, JOBS) == whole
 
@@ -162,7 +166,7 @@ def test_a_ray_cluster_gives_the_same_table(
 def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
     cluster: RayExecutor, sent: list[Job], tmp_path: Path, whole: dict[str, Any]
 ) -> None:
-    chance, said = random.Random(6), list[str]()
+    said: list[str] = []
 
     def at_work() -> list[int]:
         log = tmp_path / "log.txt"
@@ -170,7 +174,7 @@ def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
         busy = [int(pid) for event, name, pid in lines if event == "begin" and ["end", name, pid] not in lines]
         return [pid for pid in busy if alive(pid)]
 
-    thread = killing(tmp_path, at_work, [(2, chance.uniform(0.0, 0.1)), (6, chance.uniform(0.0, 0.1))])
+    thread = killing(tmp_path, at_work, random.Random(6))
     found = study.run(sent, tmp_path, executor=cluster, workers=2, say=said.append)
     thread.join()
     assert str(found) == "9 done", said

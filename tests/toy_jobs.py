@@ -113,7 +113,7 @@ def jobs(scale: str) -> list[Job]:
         first = [Note(f"first{number}", wait=0.1) for number in range(12)]
         return [*first, *(Note(f"second{number}", (first[number], first[number + 1]), wait=0.1) for number in range(4))]
     if scale == "mixed":
-        models = tuple(tiny(seed, steps=300) for seed in range(3))
+        models = tuple(tiny(seed, steps=120) for seed in range(3))
         notes = [Note(f"note{number}", wait=0.2) for number in range(4)]
         last = Note("last", (*notes, models[0]))
         return [models[0], *notes[:2], *models[1:], *notes[2:], Udr(models, rows=100), last]

@@ -107,12 +107,10 @@ class RayExecutor(Executor):
 
     def _connect(self, workers: int | None, address: str | None) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address is None:
-            count = workers or os.cpu_count() or 1
-            self._ray.init(address="local", num_cpus=count, object_store_memory=_STORE, **quiet)
+            self._start(workers or os.cpu_count() or 1, quiet)
             return
-        del quiet["include_dashboard"]
         try:
             if address != "auto":  # Ray itself would try for minutes
                 host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -121,6 +119,20 @@ class RayExecutor(Executor):
         except (OSError, ValueError, OverflowError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"there is no Ray cluster at '{address}': {reason}; expected HOST:PORT or auto") from error
+
+    def _start(self, cpus: int, quiet: dict[str, Any]) -> None:
+        """A cluster on this machine. Ray itself waits half a minute for it, which a busy machine may exceed."""
+        for last in (False, True):
+            try:
+                self._ray.init(
+                    address="local", num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet
+                )
+                return
+            except Exception as error:
+                self._ray.shutdown()
+                if last:
+                    reason = str(error).splitlines()[0]
+                    raise InputError(f"Ray could not be started on this machine: {reason}") from error
 
     def _count(self, workers: int | None, address: str | None, gpus_per_job: float) -> int:
         """How many tasks run at a time; a cluster elsewhere may yet grow to hold as many as were asked for."""
