@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from PIL import Image, ImageOps
-from scipy.io import loadmat
 from torch import Generator, Tensor
 
 from unbraid.atomic import replacing
@@ -144,6 +143,8 @@ def _archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int]]]:
 
 def mat_array(where: str, contents: bytes, name: str) -> Array:
     """The numbers called `name` in a MATLAB file; `where` is what an error calls it."""
+    from scipy.io import loadmat  # slow to import, and few need it
+
     try:
         found = loadmat(io.BytesIO(contents), variable_names=[name]).get(name)
     except Exception as error:  # on foreign bytes the parser raises whatever it stumbles over

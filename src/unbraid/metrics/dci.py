@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import entropy as normalised_entropy
 
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, r2, split, standardise
@@ -116,6 +115,8 @@ def _one_minus_entropy(columns: Array) -> Array:
     """1 - the entropy of each column as a distribution, in units of the largest possible."""
     if len(columns) == 1:
         return np.ones(columns.shape[1])
+    from scipy.stats import entropy as normalised_entropy  # a second of start-up
+
     found: Array = 1 - normalised_entropy(columns + 1e-11, base=len(columns), axis=0)
     return found.clip(0, 1)
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, as_codes, standardise
@@ -40,6 +39,8 @@ def udr(
     active = [_active(table, None if kl is None else kl[model], threshold) for model, table in enumerate(tables)]
     kept = [standardise(table)[0][:, mask] for table, mask in zip(tables, active, strict=True)]
     if correlation == "spearman":
+        from scipy.stats import rankdata  # a second of start-up
+
         kept = [standardise(rankdata(table, axis=0))[0] if table.shape[1] else table for table in kept]
     pairs = np.zeros((len(tables), len(tables)))
     for i, left in enumerate(kept):

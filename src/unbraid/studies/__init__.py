@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,8 +19,10 @@ from unbraid.engines.modules import import_file
 from unbraid.errors import InputError, nearest
 from unbraid.folder import Folder
 from unbraid.record import load_runs
-from unbraid.report import Section, overview, put_into, verdicts, write
 from unbraid.study import Job
+
+if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
+    from unbraid.report import Section
 
 STUDIES = ("assumptions",)
 
@@ -45,14 +48,18 @@ def open_study(name: str) -> Study:
         if not path.is_file():
             raise InputError(f"there is no file {name}")
         module = import_file(path)
-        return _study(str(path.resolve()), module, module, (path.resolve(),))
+        return _study(str(path.resolve()), module, module.__name__, (path.resolve(),))
     if name not in STUDIES:
         raise InputError(f"there is no study '{name}'{nearest(name, STUDIES)}; a path to a Python file works too")
-    study = importlib.import_module(f"unbraid.studies.{name}.study")
-    return _study(name, study, importlib.import_module(f"unbraid.studies.{name}.report"), ())
+    return _study(name, importlib.import_module(f"unbraid.studies.{name}.study"), f"unbraid.studies.{name}.report", ())
 
 
-def _study(name: str, module: ModuleType, report: ModuleType, modules: tuple[Path, ...]) -> Study:
+def _study(name: str, module: ModuleType, report: str, modules: tuple[Path, ...]) -> Study:
+    """`report` is the name of the module with `table` and `report`, which is imported when one of them is called."""
+
+    def of_report(function: str) -> Callable[..., Any]:
+        return getattr(importlib.import_module(report), function, _DEFAULTS[function])
+
     if not hasattr(module, "jobs"):
         raise InputError(f"{name} has no function jobs(scale)")
     scales = tuple(getattr(module, "SCALES", ("smoke", "desk", "paper")))
@@ -67,14 +74,25 @@ def _study(name: str, module: ModuleType, report: ModuleType, modules: tuple[Pat
         title=getattr(module, "TITLE", Path(name).stem),
         scales=scales,
         jobs=jobs,
-        table=getattr(report, "table", lambda folder: load_runs(folder / "jobs")),
-        report=getattr(report, "report", lambda runs, folder: overview(runs)),
+        table=lambda folder: of_report("table")(folder),
+        report=lambda runs, folder: of_report("report")(runs, folder),
         modules=modules,
     )
 
 
+def _overview(runs: pd.DataFrame, folder: Path) -> list[Section]:
+    from unbraid.report import overview
+
+    return overview(runs)
+
+
+_DEFAULTS: dict[str, Callable[..., Any]] = {"table": lambda folder: load_runs(folder / "jobs"), "report": _overview}
+
+
 def write_report(folder: Path, out: Path, readme: Path | None = None, draw: int = 12) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README."""
+    from unbraid.report import overview, put_into, verdicts, write
+
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder")
     if (folder / "study.json").exists():
