@@ -1,4 +1,8 @@
-"""The jobs that studies are made of: train and score one model; rank the models of one setting by their agreement."""
+"""The jobs that studies are made of.
+
+Train and score a model, on images or on another's codes; rank the models of one setting by their agreement; lay out
+the codes of a model in a plane.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import catalogue
+from unbraid.atomic import replacing
+from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.folder import Folder
 from unbraid.methods._gaussian import kl_per_latent
-from unbraid.metrics import udr
+from unbraid.metrics import retrieved_factors, udr
 from unbraid.record import NUMBERS, Run, full_settings
-from unbraid.represent import represent
+from unbraid.represent import encode_all, represent
 from unbraid.run import train
+from unbraid.show import umap_embedding
 from unbraid.study import Job
 
+Array = np.ndarray[Any, Any]
 Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
 # Pixels of training images that one core of a desk machine learns from in a second, by network; measured, rough.
@@ -29,7 +36,11 @@ SCORING = 30.0  # seconds of encoding and scoring; rough
 
 @dataclass(frozen=True)
 class Train(Job):
-    """Train a method on a data set, encode, score."""
+    """Train a method on a data set, encode, score.
+
+    With an `encoder`, another model of the same rows, the codes it gives them come with the data: for learners on
+    frozen codes.
+    """
 
     method: str
     data: str
@@ -43,10 +54,15 @@ class Train(Job):
     """Stated, so that the numbers do not depend on the machine."""
     samples: int | None = None
     protocol: Protocol = "dlib"
+    encoder: Train | None = None
 
     @property
     def label(self) -> str:
-        return f"{self.method}-{self.data}"
+        return "-".join([self.method, *([self.encoder.method] if self.encoder else []), self.data])
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return (self.encoder,) if self.encoder else ()
 
     @cached_property
     def full_settings(self) -> Mapping[str, Any]:
@@ -74,10 +90,9 @@ class Train(Job):
         return self.steps * int(settings["batch_size"]) * self.resolution**2 / speed + SCORING
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        data = catalogue.load(self.data, self.resolution, **self.data_settings)
         train(
             self.method,
-            data,
+            self._open(folder, needed),
             steps=self.steps,
             seed=self.seed,
             out=folder,
@@ -86,6 +101,16 @@ class Train(Job):
             protocol=self.protocol,
             **self.settings,
         )
+
+    def _open(self, folder: Path, needed: Sequence[Path]) -> FactorData:
+        """The data, with the encoder's codes of all rows where there is one; they stay in the folder."""
+        settings = dict(self.data_settings)
+        if self.encoder:
+            trained, codes = Run(needed[0]), folder / "inputs.npy"
+            with replacing(codes) as part, part.open("wb") as file:
+                np.save(file, encode_all(trained.method(), trained.whole_data()).numpy())
+            settings["codes"] = str(codes)
+        return catalogue.load(self.data, self.resolution, **settings)
 
 
 @cache
@@ -97,7 +122,7 @@ def _full_settings(method: str, settings: tuple[tuple[str, Any], ...]) -> Mappin
 def _data_content(name: str, resolution: int, settings: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
     """The settings of the data; for files of the user's, what is in them and not where they are."""
     found = dict(settings)
-    if "path" not in found:
+    if not found.keys() & {"path", "row_file"}:
         return found
     return catalogue.load(name, resolution, **found).describe()
 
@@ -147,3 +172,59 @@ class Udr(Job):
             for place, run in enumerate(runs)
         }
         Folder(folder).write_json("udr", table)
+
+
+@dataclass(frozen=True)
+class Embed(Job):
+    """The codes of a model's test rows, laid out in a plane by UMAP: what lies near what?"""
+
+    model: Train
+    rows: int = 2000
+
+    @property
+    def label(self) -> str:
+        return f"embed-{self.model.label}"
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return (self.model,)
+
+    @property
+    def seconds(self) -> float:
+        return 20.0
+
+    def content(self) -> Mapping[str, Any]:
+        return {"rows": self.rows}
+
+    def execute(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Write `embedding.npz` (places, codes, factors) and `embed.json`.
+
+        That has for each factor how well neighbours in the plane agree on it, and the factors that codes retrieve.
+        """
+        run = Run(needed[0])
+        data = run.images()
+        found = represent(run.method(), data if data.held_out is None else data.held_out, 0, samples=self.rows)
+        places, factors = umap_embedding(found.codes), found.factors.numpy()
+        with replacing(folder / "embedding.npz") as part, part.open("wb") as file:
+            np.savez(file, places=places, codes=found.codes.numpy(), factors=factors)
+        agreement = dict(zip(found.names, neighbour_agreement(places, factors).tolist(), strict=True))
+        scores = retrieved_factors(found.codes, factors)
+        retrieved = {name: value for name, value in scores.items() if isinstance(value, float)}
+        Folder(folder).write_json("embed", {"agreement": agreement, "retrieved": retrieved})
+
+
+def neighbour_agreement(places: Array, values: Array, neighbours: int = 10) -> Array:
+    """How much closer neighbours are in each value than random pairs: (n, 2), (n, k) -> (k,).
+
+    1 - E|v - v of a neighbour| / E|v - v of any other|: 1 where neighbours agree, 0 where places tell nothing of it.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    near = NearestNeighbors(n_neighbors=neighbours).fit(places).kneighbors(return_distance=False)  # without itself
+    values = values.astype(float)
+    apart = np.abs(values[:, None] - values[near]).mean((0, 1))
+    ranked = np.sort(values, axis=0)
+    n = len(values)
+    weights = 2 * np.arange(n)[:, None] - n + 1  # Σ_i<j (v_j - v_i) of sorted values
+    random = 2 * (weights * ranked).sum(0) / (n * (n - 1))
+    return np.asarray(1 - apart / np.where(random > 0, random, np.nan))

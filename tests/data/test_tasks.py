@@ -30,7 +30,7 @@ def plain_loop(random: RandomTasks, factors: Tensor) -> Tensor:
     columns = []
     for task in range(random.count):
         layers: list[nn.Module] = []
-        for weights, biases in random.networks(NAMES):
+        for weights, biases in random.layers_of(NAMES):
             layer = nn.Linear(weights.shape[1], weights.shape[2]).double()
             layer.weight.data, layer.bias.data = weights[task].T.double(), biases[task, 0].double()
             layers += [layer, nn.Tanh()]
@@ -51,14 +51,14 @@ def test_random_tasks_are_those_of_a_plain_loop(which: str, scale: float) -> Non
 
 def test_networks_of_the_papers_size() -> None:
     random = RandomTasks(2)
-    shapes = [tuple(weights.shape) for weights, _ in random.networks(NAMES)]
+    shapes = [tuple(weights.shape) for weights, _ in random.layers_of(NAMES)]
     assert shapes == [(2, 5, 300), (2, 300, 300), (2, 300, 300), (2, 300, 300), (2, 300, 1)]
     found = random.targets(some_factors(300), NAMES, SIZES)
     # tanh saturates behind sums of 300 products: the output is a sum of 300 numbers near ±N(0, 1)
     assert 5 < float(found.std(0).mean()) < 20
     # four saturated layers enlarge the rounding of float32 a hundredfold
     assert torch.allclose(found.double(), plain_loop(random, some_factors(300)), atol=1e-2)
-    weights = torch.cat([tensor.flatten() for tensor, _ in random.networks(NAMES)])
+    weights = torch.cat([tensor.flatten() for tensor, _ in random.layers_of(NAMES)])
     assert abs(float(weights.mean())) < 0.01
     assert float(weights.std()) == pytest.approx(1, abs=0.01)
 
@@ -94,6 +94,19 @@ def test_a_task_is_the_same_among_few_and_many_and_differs_from_the_others() -> 
     assert torch.corrcoef(b.T).fill_diagonal_(0).abs().max() < 0.99
     other = RandomTasks(3, seed=6, width=6).targets(factors, NAMES, SIZES)
     assert not torch.allclose(a, other, atol=0.1)
+
+
+def test_tasks_that_share_a_network_are_its_outputs() -> None:
+    shared, own = RandomTasks(4, seed=3, width=12, networks="shared"), RandomTasks(4, seed=3, width=12)
+    layers = shared.layers_of(NAMES)
+    for weights, biases in layers[:-1]:
+        assert torch.equal(weights, weights[:1].expand_as(weights))
+        assert torch.equal(biases, biases[:1].expand_as(biases))
+    assert torch.equal(layers[-1][0], own.layers_of(NAMES)[-1][0])
+    found = shared.targets(some_factors(), NAMES, SIZES)
+    assert torch.allclose(found.double(), plain_loop(shared, some_factors()), atol=1e-5)
+    assert torch.equal(found[:, 0], own.targets(some_factors(), NAMES, SIZES)[:, 0])
+    assert not torch.equal(found[:, 1], own.targets(some_factors(), NAMES, SIZES)[:, 1])
 
 
 def test_data_with_tasks_gives_targets_with_every_batch() -> None:
@@ -171,10 +184,24 @@ def test_load_opens_tasks_and_what_it_opened_opens_them_again() -> None:
     assert plain.tasks == ()
 
 
+def test_some_rows_stand_for_the_whole() -> None:
+    data = load("dsprites", 16, rows="200", tasks=2, task_width=5, held_out=0.25)
+    assert data.opened is not None
+    assert data.held_out is not None
+    assert (len(data), len(data.held_out)) == (150, 50)
+    whole = load_plain(data.opened)
+    assert whole.describe() == load("dsprites", 16, rows=200).describe()
+    chosen = {tuple(row) for row in whole.all_factors().tolist()}
+    assert chosen == {tuple(row) for part in (data, data.held_out) for row in part.all_factors().tolist()}
+    assert len(load_plain(data.opened, held_out=True)) == 150
+    assert chosen != {tuple(row) for row in load("dsprites", 16, rows=200, rows_seed=1).all_factors().tolist()}
+
+
 def test_describe_tells_tasks_apart() -> None:
     found = [
         TaskData(squares(), RandomTasks(2)), TaskData(squares(), RandomTasks(3)),
         TaskData(squares(), RandomTasks(2, seed=1)), TaskData(squares(), RandomTasks(2, factors="halves")),
+        TaskData(squares(), RandomTasks(2, networks="shared")),
         squares(), TargetData(squares(), np.arange(36)),
         TargetData(squares(), np.arange(36), "classification"), CodeData(squares(), np.arange(36)),
     ]  # fmt: skip
@@ -192,6 +219,9 @@ SETTINGS_BAD: list[tuple[dict[str, Any], str]] = [
     ({"tasks": 2, "task_scale": 0}, "task_scale is 0.0; expected a number above 0"),
     ({"tasks": 2, "targets": "x.npy"}, "tasks makes random tasks and targets brings your own; expected one of them"),
     ({"task": 2}, "data set 'dsprites' has no setting 'task'; did you mean 'tasks'?"),
+    ({"tasks": 2, "task_networks": "one"}, "task_networks is 'one'; did you mean 'own'?"),
+    ({"rows": 0}, "rows is 0; the data has 737,280, and at least one is needed"),
+    ({"rows": 800_000}, "rows is 800,000; the data has 737,280, and at least one is needed"),
     ({"held_out": 1.0}, "held_out is 1.0; expected a fraction of the rows between 0 and 1"),
     ({"targets": "nowhere.npy"}, "nowhere.npy does not exist; expected an .npy file of targets"),
     ({"codes": "nowhere.npy"}, "nowhere.npy does not exist; expected an .npy file of codes"),

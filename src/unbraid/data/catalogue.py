@@ -27,8 +27,9 @@ from unbraid.data.color_dsprites import ColorDSprites
 from unbraid.data.dsprites import DSprites
 from unbraid.data.factors import FactorData
 from unbraid.data.files import SCREAM, RemoteFile, stored
+from unbraid.data.labelled import with_labels
 from unbraid.data.noisy_dsprites import NoisyDSprites
-from unbraid.data.sampling import with_held_out
+from unbraid.data.sampling import with_held_out, with_row_file, with_rows
 from unbraid.data.scream_dsprites import ScreamDSprites
 from unbraid.data.shapes3d import Shapes3D
 from unbraid.data.tasks import with_tasks
@@ -137,8 +138,19 @@ class Wrapper:
         return {name: parameters[name].default for name in self.help}
 
 
+_HELD_OUT = Wrapper(
+    with_held_out,
+    "",
+    {"held_out": "Fraction of the rows kept for testing.", "split_seed": "Seed that chooses the rows held out."},
+)
 # In the order in which they are put around a data set.
 WRAPPERS = (
+    Wrapper(
+        with_rows,
+        "",
+        {"rows": "Take this many random rows for the whole data set.", "rows_seed": "Seed that chooses these rows."},
+    ),
+    Wrapper(with_row_file, "", {"row_file": "An .npy of the rows to take for the whole data set."}),
     Wrapper(
         with_codes,
         "codes",
@@ -154,16 +166,22 @@ WRAPPERS = (
             "tasks": "How many random tasks: networks of the factors.",
             "task_seed": "Seed of the random tasks.",
             "task_factors": "What a task depends on: all, random, halves, or factors by name as x,y.",
+            "task_networks": "own for a network each, shared for tasks that are the outputs of one network.",
             "task_width": "Units in each of the four hidden layers of a random task.",
             "task_scale": "Factors run from 0 to this; a larger one makes rougher tasks.",
             "targets": "An .npy of your own targets (rows, tasks) instead.",
             "task_kind": "regression or classification, for all targets or a list by commas.",
         },
     ),
+    _HELD_OUT,
     Wrapper(
-        with_held_out,
-        "",
-        {"held_out": "Fraction of the rows kept for testing.", "split_seed": "Seed that chooses the rows held out."},
+        with_labels,
+        "labels",
+        {
+            "labels": "How many random rows have their factors for labels.",
+            "label_seed": "Seed that chooses these rows.",
+            "label_file": "An .npy of your own labels (rows, k) instead, NaN where there is none.",
+        },
     ),
 )
 
@@ -178,7 +196,8 @@ def declared(name: str) -> Declared:
 def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
     """Open a data set by name. `unbraid data list` shows them all.
 
-    Settings are those of the data set itself and those of WRAPPERS, which add codes, tasks and rows held out to any.
+    Settings are those of the data set itself and those of WRAPPERS, which choose rows of any, add codes and tasks, and
+    hold rows out.
     """
     entry = declared(name)
     own = entry.settings()
@@ -199,7 +218,8 @@ def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
 
 def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
     """What `load` opened without its codes and tasks: all rows of the data set, or with `held_out` the rows it had."""
-    left = {name for wrapper in WRAPPERS if wrapper.gives or not held_out for name in wrapper.help}
+    without = [wrapper for wrapper in WRAPPERS if wrapper.gives or (wrapper is _HELD_OUT and not held_out)]
+    left = {name for wrapper in without for name in wrapper.help}
     settings = {name: value for name, value in opened["settings"].items() if name not in left}
     return load(opened["name"], opened["resolution"], **settings)
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from unbraid.data.annotated import read_array
 from unbraid.data.factors import FactorData, Index, Rng, RowLookup, Table, digest, generator
 from unbraid.errors import InputError
 
@@ -141,6 +142,18 @@ def split(data: FactorData, fractions: Sequence[float], rng: Rng) -> list[Subset
     order = torch.randperm(len(data), generator=generator(rng))
     edges = [min(round(sum(fractions[:i]) * len(data)), len(data)) for i in range(len(fractions) + 1)]
     return [Subset(data, order[start:stop]) for start, stop in pairwise(edges)]
+
+
+def with_rows(data: FactorData, rows: int = 0, rows_seed: int = 0) -> FactorData:
+    """This many random rows of `data`, in the order they have there, as if it had no more."""
+    if not 0 < rows <= len(data):
+        raise InputError(f"rows is {rows:,}; the data has {len(data):,}, and at least one is needed")
+    return Subset(data, torch.randperm(len(data), generator=generator(rows_seed))[:rows].sort().values)
+
+
+def with_row_file(data: FactorData, row_file: str = "") -> Subset:
+    """The rows of `data` that an .npy file lists, in its order, as if it had no more."""
+    return Subset(data, read_array(row_file, "rows"))
 
 
 def with_held_out(data: FactorData, held_out: float = 0.0, split_seed: int = 0) -> FactorData:

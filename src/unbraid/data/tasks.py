@@ -20,7 +20,8 @@ from unbraid.data.factors import FactorData, digest
 from unbraid.errors import InputError, nearest
 
 KINDS = ("regression", "classification")
-_VERSION = 1  # raised whenever the same settings would give other targets than before
+NETWORKS = ("own", "shared")
+_VERSION = 2  # raised whenever the same settings would give other targets than before
 _BLOCK = 5  # tasks that are computed together and kept in one file, so that 5, 10, … 50 tasks share their files
 _ROWS = 2048  # rows computed at a time: their activations stay in the processor's cache
 _KEPT = 20_000  # data sets with more rows keep their targets in the user's cache folder
@@ -47,8 +48,12 @@ class RandomTasks:
     layers: int = 4
     """Hidden layers."""
     scale: float = 1.0
+    networks: str = "own"
+    """`own`: each task is a network; `shared`: the tasks are the outputs of one, with hidden layers in common."""
 
     def __post_init__(self) -> None:
+        if self.networks not in NETWORKS:
+            raise InputError(f"task_networks is '{self.networks}'{nearest(self.networks, NETWORKS)}")
         for name, value, low in (("tasks", self.count, 1), ("task_width", self.width, 1), ("layers", self.layers, 1)):
             if value < low:
                 raise InputError(f"{name} is {value}; expected at least {low}")
@@ -82,19 +87,16 @@ class RandomTasks:
                 masks[:, names.index(name)] = True
         return masks
 
-    def networks(self, names: Sequence[str], tasks: range | None = None) -> Layers:
+    def layers_of(self, names: Sequence[str], tasks: range | None = None) -> Layers:
         """The layers of these tasks (all by default), one tensor for all; the first ignores masked factors."""
         tasks = range(self.count) if tasks is None else tasks
         sizes = [len(names), *[self.width] * self.layers, 1]
         drawn: list[list[tuple[Tensor, Tensor]]] = []
         for task in tasks:
-            rng = self._generator(task, "weights")
-            drawn.append(
-                [
-                    (torch.randn(inputs, outputs, generator=rng), torch.randn(1, outputs, generator=rng))
-                    for inputs, outputs in pairwise(sizes)
-                ]
-            )
+            network = _draw_layers(sizes, self._generator(task, "weights"))
+            if self.networks == "shared":
+                network[:-1] = _draw_layers(sizes, self._generator(0, "weights"))[:-1]
+            drawn.append(network)
         layers = [
             (torch.stack([weights for weights, _ in layer]), torch.stack([biases for _, biases in layer]))
             for layer in zip(*drawn, strict=True)
@@ -110,12 +112,20 @@ class RandomTasks:
 
     def targets(self, factors: Tensor, names: Sequence[str], sizes: Sequence[int]) -> Tensor:
         """What the tasks ask for at these factors: (n, k) -> float32 (n, tasks)."""
-        return _evaluate(self.networks(names), self.inputs(factors, sizes))
+        return _evaluate(self.layers_of(names), self.inputs(factors, sizes))
 
     def _generator(self, task: int, stream: str) -> Generator:
         text = f"{self.seed}/{task}/{stream}"
         state = hashlib.blake2b(text.encode(), digest_size=8).digest()
         return Generator().manual_seed(int.from_bytes(state, "little") >> 1)
+
+
+def _draw_layers(sizes: Sequence[int], rng: Generator) -> Layers:
+    """Of one network: weights (inputs, outputs) and biases (1, outputs) from N(0, 1)."""
+    return [
+        (torch.randn(inputs, outputs, generator=rng), torch.randn(1, outputs, generator=rng))
+        for inputs, outputs in pairwise(sizes)
+    ]
 
 
 def _evaluate(layers: Layers, inputs: Tensor) -> Tensor:
@@ -171,7 +181,7 @@ class TaskData(Annotated):
         ]
 
     def _draw(self, inputs: Tensor, tasks: range) -> Iterator[Array]:
-        layers = self.random.networks(self.names, tasks)
+        layers = self.random.layers_of(self.names, tasks)
         for part in torch.split(inputs, _ROWS):
             yield _evaluate(layers, part).numpy()
 
@@ -235,6 +245,7 @@ def with_tasks(
     tasks: int = 0,
     task_seed: int = 0,
     task_factors: str = "all",
+    task_networks: str = "own",
     task_width: int = 300,
     task_scale: float = 1.0,
     targets: str = "",
@@ -248,4 +259,5 @@ def with_tasks(
         return TargetData(data, read_array(targets, "targets"), kinds[0] if len(kinds) == 1 else kinds)
     if not tasks:
         raise InputError("there are no tasks yet: tasks=10 makes random ones, targets=FILE.npy brings your own")
-    return TaskData(data, RandomTasks(tasks, task_seed, task_factors, task_width, scale=task_scale))
+    random = RandomTasks(tasks, task_seed, task_factors, task_width, scale=task_scale, networks=task_networks)
+    return TaskData(data, random)

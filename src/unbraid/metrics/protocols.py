@@ -123,6 +123,10 @@ _APPENDIX_D: dict[str, dict[str, Any]] = {
     "irs": {"quantile": 1.0, "bins": None},
 }
 _TENTH = {"train_points": 1000, "test_points": 500}
+_MULTITASK: dict[str, dict[str, Any]] = {
+    **{name: _DLIB[name] for name in ("mig", "factor_vae", "dci", "sap")},
+    "retrieved_factors": {},
+}
 PROTOCOLS: dict[str, Protocol] = {
     # the settings of the reference code, disentanglement_lib; its booster by a faster one that follows it
     "dlib": Protocol(10_000, 5_000, _DLIB),
@@ -147,6 +151,9 @@ PROTOCOLS: dict[str, Protocol] = {
     "assumptions": Protocol(10_000, 5_000, {**_DLIB, "downstream": {}}),
     # the same on half the rows, with at most 1,000 points downstream: half a minute a model instead of two
     "assumptions_desk": Protocol(5_000, 2_500, {**_DLIB, "downstream": {"sizes": (10, 100, 1000)}}),
+    # multitask, section 3.3 and appendix I; the same on half the rows
+    "multitask": Protocol(10_000, 5_000, _MULTITASK),
+    "multitask_desk": Protocol(5_000, 2_500, _MULTITASK),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as its paper has it
     "intervention": Protocol(10_000, 5_000, _APPENDIX_D),
     # the depths it gives for dSprites: shape, scale, orientation, x, y

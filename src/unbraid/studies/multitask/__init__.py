@@ -1,0 +1,1 @@
+"""On the relationship between disentanglement and multi-task learning."""
