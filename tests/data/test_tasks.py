@@ -184,6 +184,16 @@ def test_load_opens_tasks_and_what_it_opened_opens_them_again() -> None:
     assert plain.tasks == ()
 
 
+def test_a_coarse_grid_keeps_every_so_many_values() -> None:
+    data = load("dsprites", 16, coarse="x=8,y=16,orientation=3")
+    assert len(data) == 3 * 6 * 14 * 4 * 2
+    assert [sorted(set(column.tolist())) for column in data.all_factors().T][2:] == [
+        list(range(0, 40, 3)), [0, 8, 16, 24], [0, 16],
+    ]  # fmt: skip
+    assert data.opened is not None
+    assert load_plain(data.opened).describe() == data.describe() != load("dsprites", 16).describe()
+
+
 def test_some_rows_stand_for_the_whole() -> None:
     data = load("dsprites", 16, rows="200", tasks=2, task_width=5, held_out=0.25)
     assert data.opened is not None
@@ -220,6 +230,9 @@ SETTINGS_BAD: list[tuple[dict[str, Any], str]] = [
     ({"tasks": 2, "targets": "x.npy"}, "tasks makes random tasks and targets brings your own; expected one of them"),
     ({"task": 2}, "data set 'dsprites' has no setting 'task'; did you mean 'tasks'?"),
     ({"tasks": 2, "task_networks": "one"}, "task_networks is 'one'; did you mean 'own'?"),
+    ({"coarse": "x"}, "coarse is 'x'; expected factors with steps from 1 to their size, as x=4,y=4"),
+    ({"coarse": "scale=7"}, "coarse is 'scale=7'; expected factors with steps from 1 to their size, as x=4,y=4"),
+    ({"coarse": "z=2"}, "there is no factor 'z'; known are shape, scale, orientation, x, y"),
     ({"rows": 0}, "rows is 0; the data has 737,280, and at least one is needed"),
     ({"rows": 800_000}, "rows is 800,000; the data has 737,280, and at least one is needed"),
     ({"held_out": 1.0}, "held_out is 1.0; expected a fraction of the rows between 0 and 1"),

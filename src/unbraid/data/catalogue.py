@@ -29,7 +29,7 @@ from unbraid.data.factors import FactorData
 from unbraid.data.files import SCREAM, RemoteFile, stored
 from unbraid.data.labelled import with_labels
 from unbraid.data.noisy_dsprites import NoisyDSprites
-from unbraid.data.sampling import with_held_out, with_row_file, with_rows
+from unbraid.data.sampling import with_coarse, with_held_out, with_row_file, with_rows
 from unbraid.data.scream_dsprites import ScreamDSprites
 from unbraid.data.shapes3d import Shapes3D
 from unbraid.data.tasks import with_tasks
@@ -145,6 +145,9 @@ _HELD_OUT = Wrapper(
 )
 # In the order in which they are put around a data set.
 WRAPPERS = (
+    Wrapper(
+        with_coarse, "", {"coarse": "Keep every so many values of factors: x=4,y=4 keeps a fourth of each."}
+    ),
     Wrapper(
         with_rows,
         "",

@@ -156,6 +156,19 @@ def with_row_file(data: FactorData, row_file: str = "") -> Subset:
     return Subset(data, read_array(row_file, "rows"))
 
 
+def with_coarse(data: FactorData, coarse: str = "") -> FactorData:
+    """`data` on a coarser grid: `x=4,y=4` keeps every fourth value of x and of y, the first among them."""
+    keep = torch.ones(len(data), dtype=torch.bool)
+    factors = data.all_factors()
+    for part in coarse.split(","):
+        name, _, step = part.partition("=")
+        column = data.column(name)
+        if not step.isdigit() or not 0 < int(step) <= data.sizes[column]:
+            raise InputError(f"coarse is '{coarse}'; expected factors with steps from 1 to their size, as x=4,y=4")
+        keep &= factors[:, column] % int(step) == 0
+    return Subset(data, keep.nonzero().flatten())
+
+
 def with_held_out(data: FactorData, held_out: float = 0.0, split_seed: int = 0) -> FactorData:
     """`data` without a random fraction of its rows; those are its `held_out`, for testing."""
     if not 0 < held_out < 1:
