@@ -18,6 +18,7 @@ from unbraid.atomic import replacing
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.folder import Folder
+from unbraid.methods import Method, method_class
 from unbraid.methods._gaussian import kl_per_latent
 from unbraid.metrics import retrieved_factors, udr
 from unbraid.record import NUMBERS, Run, full_settings
@@ -29,9 +30,10 @@ from unbraid.study import Job
 Array = np.ndarray[Any, Any]
 Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
-# Pixels of training images that one core of a desk machine learns from in a second, by network; measured, rough.
+# What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
+# of a network, and seconds of encoding and scoring by a protocol.
 PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6}
-SCORING = 30.0  # seconds of encoding and scoring; rough
+SCORING = {"fast": 5.0, "assumptions": 80.0, "multitask": 20.0, "multitask_desk": 8.0}
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,13 @@ class Train(Job):
 
     @property
     def seconds(self) -> float:
-        settings = self.full_settings
+        settings, method = self.full_settings, method_class(self.method)
+        scoring = SCORING.get(self.protocol, 30.0) if isinstance(self.protocol, str) else 2.0
+        if "images" not in method.needs:
+            return self.steps * 0.004 + scoring
         speed = PIXELS.get(settings.get("network", ""), 1e6)
-        return self.steps * int(settings["batch_size"]) * self.resolution**2 / speed + SCORING
+        half = 0.5 if method.decode is Method.decode else 1.0  # without a decoder
+        return half * self.steps * int(settings["batch_size"]) * self.resolution**2 / speed + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         train(

@@ -232,7 +232,7 @@ SETTINGS_BAD: list[tuple[dict[str, Any], str]] = [
     ({"tasks": 2, "task_networks": "one"}, "task_networks is 'one'; did you mean 'own'?"),
     ({"coarse": "x"}, "coarse is 'x'; expected factors with steps from 1 to their size, as x=4,y=4"),
     ({"coarse": "scale=7"}, "coarse is 'scale=7'; expected factors with steps from 1 to their size, as x=4,y=4"),
-    ({"coarse": "z=2"}, "there is no factor 'z'; known are shape, scale, orientation, x, y"),
+    ({"coarse": "z=2"}, "there is no factor 'z'; known are orientation, scale, shape, x, y"),
     ({"rows": 0}, "rows is 0; the data has 737,280, and at least one is needed"),
     ({"rows": 800_000}, "rows is 800,000; the data has 737,280, and at least one is needed"),
     ({"held_out": 1.0}, "held_out is 1.0; expected a fraction of the rows between 0 and 1"),
