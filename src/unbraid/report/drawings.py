@@ -4,22 +4,49 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
 from matplotlib.figure import Figure as Drawing
+from matplotlib.transforms import BboxBase
 
 _SVG, _HREF = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _FONTS: dict[Any, Any] = {"svg.hashsalt": "unbraid", "svg.fonttype": "none", "pdf.fonttype": 42}  # text stays text
+_MARGIN = 0.1  # inches
 
 
-def svg(drawing: Drawing, prefix: str, title: str) -> str:
+@dataclass(frozen=True)
+class LaidOut:
+    """A drawing whose parts are in place, and what it covers in inches."""
+
+    drawing: Drawing
+    outline: BboxBase
+
+
+@contextmanager
+def laid_out(drawing: Drawing) -> Iterator[LaidOut]:
+    """Put the parts of a drawing in place once for all formats; each would do so by itself, and draw twice for it."""
+    engine = drawing.get_layout_engine()
+    drawing.draw_without_rendering()
+    drawing.set_layout_engine(None)
+    try:
+        yield LaidOut(drawing, drawing.get_tightbbox().padded(_MARGIN))
+    finally:
+        drawing.set_layout_engine(engine)
+
+
+def svg(laid_out: LaidOut, prefix: str, title: str) -> str:
     """A drawing as an <svg> element for HTML. All its ids start with `prefix`, so that no two drawings share one."""
     file = io.BytesIO()
     with matplotlib.rc_context(_FONTS):
-        drawing.savefig(file, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
+        laid_out.drawing.savefig(
+            file, format="svg", transparent=True, bbox_inches=laid_out.outline, metadata={"Date": None}
+        )
     root = ElementTree.fromstring(file.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
@@ -48,7 +75,7 @@ def _own(key: str, value: str, prefix: str) -> str:
     return re.sub(r"url\(#", f"url(#{prefix}", value)
 
 
-def save_pdf(drawing: Drawing, path: Path) -> None:
+def save_pdf(laid_out: LaidOut, path: Path) -> None:
     """A drawing as PDF, for papers."""
     with matplotlib.rc_context(_FONTS):
-        drawing.savefig(path, format="pdf", bbox_inches="tight", metadata={"CreationDate": None})
+        laid_out.drawing.savefig(path, format="pdf", bbox_inches=laid_out.outline, metadata={"CreationDate": None})

@@ -18,6 +18,7 @@ MANY = 50  # runs of a kind above which a chart shows their quartiles
 ROWS = 20  # runs, or reasons, that a table lists one by one
 STANDING = ("done", "queued", "running")  # states of runs that nothing is wrong with
 SHOWN = 12  # runs whose pictures are on the page
+_TITLES = {"unit_traversals": "Traversals from −1 to 1", "umap": "UMAP of the codes"}
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#882255")  # by Okabe and Ito
 
 
@@ -119,7 +120,8 @@ def _pictures(runs: pd.DataFrame, draw: int) -> Section | None:
             if kind in paths:
                 image = _opened(paths[kind])
                 if image is not None:
-                    items.append(Picture(f"{kind}-{number + 1}", f"{kind.capitalize()} of {labels[place]}", image))
+                    title = f"{_TITLES.get(kind, kind.capitalize())} of {labels[place]}"
+                    items.append(Picture(f"{kind}-{number + 1}", title, image))
     if not items:
         return None
     text = "Each row of a traversal moves one latent of the same image."

@@ -145,7 +145,10 @@
   // One run
 
   let current = 0; // its place in the order
-  const KINDS = { traversals: "Traversals", reconstructions: "Reconstructions" };
+  const KINDS = {
+    traversals: "Traversals", unit_traversals: "Traversals from −1 to 1", reconstructions: "Reconstructions",
+    umap: "UMAP of the codes, by factor",
+  };
 
   const open = place => {
     current = place;

@@ -122,8 +122,9 @@ class _Page:
         title, file = html.escape(item.title), ""
         if isinstance(item, Figure):
             file = f"figures/{item.name}.pdf"
-            self.save(file, lambda part: drawings.save_pdf(item.drawing, part))
-            body = f'<div class="card">{drawings.svg(item.drawing, f"svg{len(self.names)}-", item.title)}</div>'
+            with drawings.laid_out(item.drawn()) as laid_out:
+                self.save(file, lambda part: drawings.save_pdf(laid_out, part))
+                body = f'<div class="card">{drawings.svg(laid_out, f"svg{len(self.names)}-", item.title)}</div>'
         elif isinstance(item, Picture):
             png = io.BytesIO()
             item.image.save(png, format="PNG")

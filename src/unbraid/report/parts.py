@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -20,8 +20,12 @@ class Figure:
 
     name: str
     title: str
-    drawing: Drawing
+    drawing: Drawing | Callable[[], Drawing]
+    """Or a function that makes it, so that no two drawings need be in memory at a time."""
     caption: str = ""
+
+    def drawn(self) -> Drawing:
+        return self.drawing if isinstance(self.drawing, Drawing) else self.drawing()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from unbraid.show import show
 Values = list[float | int | str | None]
 
 PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae", "factor_vae", "irs")
-PICTURES = ("traversals", "reconstructions")
+PICTURES = ("traversals", "unit_traversals", "reconstructions", "umap")
+_ERRORS = ("scores.test.squared_error", "scores.test.accuracy")  # on rows held out
 _FIRST = ("run", "state", "method", "data", "seed", "steps")
 _LAST = ("reason", "seconds", "precision", "id")
 _GROUPS = ("settings", "scores", "terms")
@@ -77,7 +78,7 @@ def choose(runs: pd.DataFrame, most: int) -> list[int]:
 def pictures(folder: Path, make: bool = False) -> tuple[dict[str, Path], str]:
     """The pictures in a run's folder by kind, made first where asked for and missing; and why they cannot be made."""
     found = {kind: path for kind in PICTURES if (path := folder / f"{kind}.png").is_file()}
-    if not make or "traversals" in found:
+    if not make or "traversals" in found or "umap" in found:
         return found, ""
     try:
         show(Run(folder))
@@ -127,16 +128,18 @@ def columns(runs: pd.DataFrame) -> list[Column]:
     """All columns in the order of the page. Those that say nothing about any run are left out."""
     cells: dict[str, Values] = {str(name): [plain(value) for value in runs[name]] for name in runs.columns}
     cells["run"] = list(names(runs))
-    order = [*_FIRST]
+    told = [name for name in cells if "." not in name and name not in (*_FIRST, *_LAST)]  # by a study of its runs
+    order = [*_FIRST, *told]
     for group in _GROUPS:
         order += [name for name in cells if name.startswith(f"{group}.")]
     order += [name for name in cells if name not in (*order, *_LAST)]
     order += _LAST
-    chosen = {*_FIRST[:-1], "reason", *main_scores(runs)}
+    chosen = {*_FIRST[:-1], "reason", *main_scores(runs), *_ERRORS}
     if len(set(cells.get("steps", []))) > 1:
         chosen.add("steps")
     for name in order:
-        if name.startswith("settings.") and len({value for value in cells[name] if value is not None}) > 1:
+        varied = name in told or name.startswith("settings.")
+        if varied and len({value for value in cells[name] if value is not None}) > 1:
             chosen.add(name)
     there = [name for name in order if any(value is not None for value in cells.get(name, []))]
     return [Column(name, cells[name], name in chosen) for name in there]

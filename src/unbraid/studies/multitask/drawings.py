@@ -1,0 +1,220 @@
+"""The study's figures as drawings, each a function of the models. Error bars are 95 % intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from unbraid import figures
+from unbraid.figures import data_name
+from unbraid.report.estimates import Array, estimate
+from unbraid.studies.multitask import paper
+from unbraid.studies.multitask.models import (
+    ERROR,
+    MULTI,
+    ONE,
+    RANDOM,
+    SECTION_4_1,
+    Kind,
+    Models,
+    mean_known,
+    single_mean,
+)
+
+COLOURS = {"random": "#5f5f5f", "single-mean": "#b9b9b9", "multi-head": "#B03A2E", "one-head": "#0072B2"}
+DATA_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9")
+INK = "#222222"
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One bar for each data set: its seeds, and what stands beside it."""
+
+    name: str
+    colour: str
+    values: Array
+    """(data sets, seeds)"""
+    ends: tuple[Array, Array] | None = None
+    """The lowest and the highest of what the bar is the mean of (data sets,)."""
+    paper: Sequence[float | None] = ()
+    """The paper's figure for each data set."""
+
+
+def _legend(drawing: Drawing, handles: Sequence[Artist]) -> None:
+    drawing.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 7), fontsize=8, frameon=False)
+
+
+def _handles(bars: Sequence[Bars]) -> list[Artist]:
+    handles: list[Artist] = [Patch(facecolor=entry.colour, label=entry.name) for entry in bars]
+    if any(entry.ends for entry in bars):
+        handles.append(
+            Line2D([], [], color=INK, linestyle="none", marker="_", markersize=9, label="best and worst single task")
+        )
+    if any(value is not None for entry in bars for value in entry.paper):
+        handles.append(
+            Line2D([], [], color=INK, linestyle="none", marker="D", markersize=4, fillstyle="none", label="paper")
+        )
+    return handles
+
+
+def _bars(axis: Axes, bars: Sequence[Bars], names: Sequence[str]) -> None:
+    """Groups of bars, a group a data set; a dot a seed, an error bar over seeds."""
+    width = 0.8 / len(bars)
+    for place, entry in enumerate(bars):
+        at = np.arange(len(names)) - 0.4 + width * (place + 0.5)
+        for data, x in enumerate(at):
+            _bar(axis, x, width, entry, data)
+    axis.set_xticks(range(len(names)) if any(names) else [], names if any(names) else None)
+    axis.set_xlim(-0.5, len(names) - 0.5)
+    axis.grid(axis="x", visible=False)
+    axis.set_ylim(bottom=0)
+
+
+def _bar(axis: Axes, x: float, width: float, entry: Bars, data: int) -> None:
+    seeds = entry.values[data]
+    found = estimate(seeds)
+    if found.known:
+        axis.bar(x, found.value, width * 0.92, color=entry.colour, linewidth=0, zorder=2)
+        known = seeds[np.isfinite(seeds)]
+        spread = x + width * 0.2 * (np.arange(len(known)) - (len(known) - 1) / 2)
+        axis.plot(
+            spread, known, "o", color="white", markersize=2.4, markeredgecolor=INK, markeredgewidth=0.5, zorder=4
+        )  # fmt: skip
+        if np.isfinite(found.low):
+            axis.plot([x, x], [max(found.low, 0), found.high], color=INK, linewidth=0.9, zorder=3)
+    if entry.ends is not None:
+        for end in entry.ends:
+            axis.plot([x - width * 0.3, x + width * 0.3], [end[data]] * 2, color=INK, linewidth=0.9, zorder=5)
+    said = entry.paper[data] if data < len(entry.paper) else None
+    if said is not None:
+        axis.plot(
+            x, said, marker="D", markersize=3.6, fillstyle="none", color=INK, markeredgewidth=0.8, zorder=6,
+            clip_on=False,
+        )  # fmt: skip
+
+
+def _grid(count: int) -> tuple[Drawing, list[Axes]]:
+    return figures.wrapped(count, 3, 3.1, 1.9, 0.6)
+
+
+def _said(models: Models, model: str, metric: str) -> list[float | None]:
+    """Table 5's mean for each of our data sets."""
+    places = [paper.place(data) for data in models.data_sets]
+    return [None if place is None else paper.TABLE_5[model][metric][place][0] for place in places]
+
+
+def scores(models: Models, shown: Sequence[str]) -> Drawing:
+    """A panel a metric; models by their names in table 5. The single-task mean has the range of the tasks' means."""
+    drawing, axes = _grid(len(models.metrics))
+    names = [data_name(data) for data in models.data_sets]
+    for axis, (column, metric) in zip(axes, models.metrics.items(), strict=True):
+        bars = []
+        for model in shown:
+            ends = None
+            if model == "single-mean" and models.tasks:
+                low, high = (
+                    mean_known(SECTION_4_1[f"single-{end}"](models, column), 1) for end in ("min", "max")
+                )  # fmt: skip
+                ends = (low, high)
+            values = SECTION_4_1[model](models, column)
+            bars.append(Bars(model, COLOURS[model], values, ends, _said(models, model, metric)))
+        _bars(axis, bars, names)
+        axis.set_title(metric, fontsize=9)
+    _legend(drawing, _handles(bars))
+    return drawing
+
+
+def joint_errors(models: Models) -> Drawing:
+    """A panel a data set: their tasks are on scales of their own."""
+    drawing, axes = figures.wrapped(len(models.data_sets), 3, 2.6, 2.1, 0.5)
+    values = {
+        "random": models.scores(ERROR, RANDOM),
+        "single-mean": single_mean(models, ERROR),
+        "multi-head": models.scores(ERROR, MULTI),
+        "one-head": models.scores(ERROR, ONE),
+    }
+    for place, (axis, data) in enumerate(zip(axes, models.data_sets, strict=True)):
+        bars = [Bars(name, COLOURS[name], rows[place : place + 1]) for name, rows in values.items()]
+        _bars(axis, bars, [""])
+        axis.set_title(data_name(data), fontsize=9)
+        if place == 0:
+            axis.set_ylabel("mean squared error", fontsize=8)
+    _legend(drawing, _handles(bars))
+    return drawing
+
+
+def by_count(models: Models) -> Drawing:
+    """A panel a metric, a line a data set: scores against the number of tasks."""
+    drawing, axes = _grid(len(models.metrics))
+    counts = list(models.counts)
+    for axis, (column, metric) in zip(axes, models.metrics.items(), strict=True):
+        grids = [models.scores(column, kind) for kind in models.counts.values()]
+        for place in range(len(models.data_sets)):
+            x = np.array(counts) * (1 + 0.03 * (place - (len(models.data_sets) - 1) / 2))
+            _line(axis, x, np.stack([grid[place] for grid in grids]), DATA_COLOURS[place % len(DATA_COLOURS)])
+        axis.set_xscale("log")
+        axis.set_xticks(counts, [str(count) for count in counts])
+        axis.minorticks_off()
+        axis.set_ylim(bottom=0)
+        axis.set_title(metric, fontsize=9)
+    drawing.supxlabel("number of tasks", fontsize=8)
+    names = zip(models.data_sets, DATA_COLOURS * len(models.data_sets), strict=False)
+    _legend(
+        drawing,
+        [
+            Line2D([], [], color=colour, marker="o", markersize=4, linewidth=1.2, label=data_name(data))
+            for data, colour in names
+        ],
+    )
+    return drawing
+
+
+def _line(axis: Axes, x: Array, values: Array, colour: str) -> None:
+    """Means over seeds (points, seeds) with their intervals."""
+    found = [estimate(row) for row in values]
+    known = np.array([entry.known for entry in found], bool)
+    means = np.array([entry.value for entry in found])
+    axis.plot(x[known], means[known], color=colour, marker="o", markersize=3.2, linewidth=1.1)
+    for place, entry in zip(x, found, strict=True):
+        if np.isfinite(entry.low):
+            axis.plot([place] * 2, [max(entry.low, 0), entry.high], color=colour, linewidth=0.9, alpha=0.8)
+
+
+def by_split(models: Models, splits: Mapping[str, Kind]) -> Drawing:
+    drawing, axes = _grid(len(models.metrics))
+    names = [data_name(data) for data in models.data_sets]
+    for axis, (column, metric) in zip(axes, models.metrics.items(), strict=True):
+        kinds = zip(splits.items(), (COLOURS["multi-head"], "#E69F00", "#56B4E9"), strict=True)
+        bars = [Bars(name, colour, models.scores(column, kind)) for (name, kind), colour in kinds]
+        _bars(axis, bars, names)
+        axis.set_title(metric, fontsize=9)
+    _legend(drawing, _handles(bars))
+    return drawing
+
+
+def embeddings(rows: Mapping[str, tuple[Array, Array]], factors: Sequence[str], sizes: Sequence[int]) -> Drawing:
+    """A row a model, a column a factor: places (n, 2) coloured by the factor's values (n, k)."""
+    drawing, axes = figures.panels(len(rows), len(factors), 1.3, 1.3, 0.25)
+    for row, (name, (places, values)) in enumerate(rows.items()):
+        for column, factor in enumerate(factors):
+            axis = axes[row, column]
+            colours = "viridis" if sizes[column] > 4 else "turbo"
+            shades = values[:, column] / max(sizes[column] - 1, 1)
+            axis.scatter(
+                *places.T, s=1.2, c=shades, cmap=colours, vmin=0, vmax=1, linewidths=0, rasterized=True
+            )  # fmt: skip
+            axis.set_xticks([])
+            axis.set_yticks([])
+            axis.grid(False)
+            axis.spines[["left", "bottom"]].set_visible(False)
+            if row == 0:
+                axis.set_title(factor.replace("_", " "), fontsize=8)
+        axes[row, 0].set_ylabel(name, fontsize=8)
+    return drawing
