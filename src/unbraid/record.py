@@ -4,7 +4,7 @@ A run folder holds
 
     config.json          what was asked for, and the id that follows from it
     train.jsonl          a line of terms every so many steps
-    checkpoint*.safetensors   while it trains: the newest state and the one before
+    checkpoint*.safetensors   while it trains: the newest state and the one before; afterwards the last where asked for
     model.safetensors    the trained weights
     codes.npz            codes, factors, rows (and logvar) of `represent`
     scores.json          the scores
@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -52,11 +53,14 @@ class RunConfig:
     steps: int
     seed: int
     precision: str
+    start: str | None = None
+    """The id of the run that it goes on from; None where it starts with weights from its seed."""
 
     @property
     def id(self) -> str:
         """Twelve digits of a hash of the above."""
-        text = json.dumps({"numbers": NUMBERS, **vars(self)}, sort_keys=True)
+        told = {name: value for name, value in vars(self).items() if name != "start" or value is not None}
+        text = json.dumps({"numbers": NUMBERS, **told}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def differences(self, other: RunConfig) -> list[str]:
@@ -96,7 +100,8 @@ class Run(Folder):
     def config(self) -> RunConfig:
         found = self.read_json("config")
         try:
-            return RunConfig(**{name: found[name] for name in RunConfig.__dataclass_fields__})
+            told = {name: found[name] for name in RunConfig.__dataclass_fields__ if name != "start"}
+            return RunConfig(**told, start=found.get("start"))
         except KeyError as error:
             raise InputError(f"{self.path('config')} has no {error}; it is no config of a run") from error
 
@@ -192,8 +197,11 @@ class Run(Folder):
     def _checkpoints(self) -> tuple[Path, Path]:
         return self.path("checkpoint"), self.folder / "checkpoint.previous.safetensors"
 
-    def finish(self, method: Method, representation: Representation) -> None:
-        """Write the weights and the codes, and let go of the checkpoints."""
+    def finish(self, method: Method, representation: Representation, keep_state: bool = False) -> None:
+        """Write the weights and the codes, and let go of the checkpoints, or of all but one of the last state."""
+        newest, previous = self._checkpoints()
+        if keep_state:
+            self.save_checkpoint(method)
         trained = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
         with replacing(self.path("model")) as part:
             weights.save(trained, part)
@@ -206,6 +214,12 @@ class Run(Folder):
             arrays["logvar"] = representation.logvar.numpy()
         with replacing(self.path("codes")) as part, part.open("wb") as file:
             np.savez(file, **arrays)
+        previous.unlink(missing_ok=True)
+        if not keep_state:
+            newest.unlink(missing_ok=True)
+
+    def drop_state(self) -> None:
+        """Let go of the state that another run could go on from."""
         for path in self._checkpoints():
             path.unlink(missing_ok=True)
 
@@ -246,7 +260,7 @@ def find_runs(folder: Path | str) -> list[Run]:
     for path, folders, files in os.walk(folder):
         if "config.json" in files:
             found.append(path)
-        if "study.json" in files and "damaged" in folders:
+        if "damaged" in folders and ("study.json" in files or "population.json" in files):
             folders.remove("damaged")
     return [Run(path) for path in sorted(map(Path, found))]
 
@@ -275,16 +289,19 @@ def _row(run: Run) -> dict[str, Any]:
             "reason": state.get("reason"),
             "seconds": state.get("seconds"),
         }
-        row |= {f"settings.{name}": value for name, value in config.settings.items()}
-        row |= {f"terms.{name}": value for name, value in state.get("terms", {}).items()}
-        if faults := run.faults(names=("config.json", "scores.json")):
+        row |= _named("settings", config.settings) | _named("terms", state.get("terms", {}))
+        if faults := run.faults(names=("config.json", "scores.json"), state=state):
             raise InputError(faults[0])
         if run.path("scores").exists():
-            scores = run.read_json("scores")
-            row |= {f"scores.{name}": value for name, value in scores.get("scores", {}).items()}
+            row |= _named("scores", run.read_json("scores").get("scores", {}))
     except (InputError, KeyError, TypeError, AttributeError) as error:
         row |= {"state": "damaged", "reason": str(error)}
     return row
+
+
+def _named(group: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of a group; the rows of a table share the text of their names."""
+    return {sys.intern(f"{group}.{name}"): value for name, value in values.items()}
 
 
 def load(folder: Path | str, device: str | torch.device = "cpu") -> Method:

@@ -39,6 +39,8 @@ def train(
     checkpoint_seconds: float = 30.0,
     samples: int | None = None,
     protocol: str | Mapping[str, Mapping[str, Any]] | None = "dlib",
+    start: Path | str | None = None,
+    keep_state: bool = False,
     say: Say = lambda line: None,
     **settings: Any,
 ) -> Run:
@@ -47,8 +49,10 @@ def train(
     Run again with the same settings, it goes on from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
     `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
-    against the factors where the data has any, and by `evidence` where the encoder is Gaussian. `say` gets a line for
-    whatever a person should know.
+    against the factors where the data has any, and by `evidence` where the encoder is Gaussian. `start` is the folder
+    of a run to go on from: weights, optimisers and the count of steps are that run's, the settings this one's, and
+    `steps` counts those of both. That takes a run made with `keep_state`. `say` gets a line for whatever a person
+    should know.
     """
     if steps < 1:
         raise InputError(f"steps is {steps}; expected at least 1")
@@ -58,9 +62,13 @@ def train(
         raise InputError(f"every is {every}; expected at least 1")
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
     place = resolve_device(device)
+    before = None if start is None else Run(start)
     config = RunConfig(
-        method, full_settings(method, settings), opened.describe(), steps, seed, resolve_precision(precision, place)
-    )
+        method, full_settings(method, settings), opened.describe(), steps, seed, resolve_precision(precision, place),
+        None if before is None else before.config.id,
+    )  # fmt: skip
+    if before is not None and before.config.steps > steps:
+        raise InputError(f"steps is {steps}; {before.folder} has taken {before.config.steps} already")
     learner = _build(config, opened).prepare(place, config.precision)
     run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
     try:
@@ -68,7 +76,9 @@ def train(
         if run.state["state"] in ("done", "diverged"):
             say(f"{run.folder} is {run.state['state']} already")
         else:
-            _execute(run, config, learner, opened, every, checkpoint_seconds, samples, protocol, say)
+            _execute(
+                run, config, learner, opened, before, every, checkpoint_seconds, samples, protocol, keep_state, say
+            )
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
@@ -86,10 +96,12 @@ def _execute(
     config: RunConfig,
     method: Method,
     data: FactorData,
+    start: Run | None,
     every: int,
     checkpoint_seconds: float,
     samples: int | None,
     protocol: str | Mapping[str, Mapping[str, Any]] | None,
+    keep_state: bool,
     say: Say,
 ) -> None:
     """Train, encode and score what is missing, keeping the state beside it."""
@@ -103,11 +115,11 @@ def _execute(
     try:
         representation = _trained(run, method, config.steps)
         if representation is None:
-            for terms, saved in _steps(run, config, method, data, every, checkpoint_seconds, say):  # noqa: B007
+            for terms, saved in _steps(run, config, method, data, start, every, checkpoint_seconds, say):  # noqa: B007
                 if saved:
                     run.set_state("running", step=method.steps, **standing())
             representation = represent(method, data, step_seed(config.seed, 0, "represent"), samples=samples)
-            run.finish(method, representation)
+            run.finish(method, representation, keep_state)
             run.set_state("running", step=config.steps, **standing())
         if protocol is not None:
             _score(run, config, method, data, representation, protocol)
@@ -133,28 +145,51 @@ def _trained(run: Run, method: Method, steps: int) -> Representation | None:
 
 
 def _steps(
-    run: Run, config: RunConfig, method: Method, data: FactorData, every: int, checkpoint_seconds: float, say: Say
+    run: Run,
+    config: RunConfig,
+    method: Method,
+    data: FactorData,
+    start: Run | None,
+    every: int,
+    checkpoint_seconds: float,
+    say: Say,
 ) -> Iterator[tuple[dict[str, float], bool]]:
     """Train from the last checkpoint to the end, logging; yields the terms and whether a checkpoint was saved."""
-    start, faults = run.load_checkpoint(method)
+    step, faults = run.load_checkpoint(method)
+    if not step and start is not None:
+        step = _take_over(start, method, config.steps)
     for fault in faults:
-        say(f"{fault}; going on from step {start}")
-    if start:
-        say(f"going on from step {start} of {config.steps}")
-    run.cut_log(start)
+        say(f"{fault}; going on from step {step}")
+    if step:
+        say(f"going on from step {step} of {config.steps}")
+    run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
     with progress(f"training {config.method}", config.steps, delay=0) as advance:
-        advance(start)
+        advance(step)
         for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
-            advance(report.step - start, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
-            start = report.step
+            advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
+            step = report.step
             run.append_log(report.step, report.terms)
             due = time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps
             if due:
                 run.save_checkpoint(method)
                 clock = time.monotonic()
             yield report.terms, due
+
+
+def _take_over(start: Run, method: Method, steps: int) -> int:
+    """Put another run's weights, optimisers and count of steps into a method, whose hyperparameters stay its own."""
+    hp, taken = method.hp, start.config.steps
+    if taken == steps:  # nothing is left to train: the weights are enough
+        start.restore(method)
+        method.steps = taken
+    else:
+        found, faults = start.load_checkpoint(method)
+        if found != taken:
+            raise InputError(f"{start.folder} cannot be gone on from: {next(iter(faults), 'it kept no state')}")
+    method.hp = hp
+    return taken
 
 
 def _score(

@@ -107,12 +107,13 @@ class Place:
 
     def __init__(self, out: Path | str) -> None:
         self.out = Path(out)
+        self._jobs, self._leases = self.out / "jobs", self.out / "leases"
 
     def folder(self, job: Job) -> Path:
-        return self.out / "jobs" / f"{job.label}-{job.id}"
+        return self._jobs / f"{job.label}-{job.id}"
 
     def lease(self, job: Job) -> Path:
-        return self.out / "leases" / job.id
+        return self._leases / job.id
 
     def standing(self, job: Job) -> dict[str, Any]:
         """The job's state; a damaged one counts as queued here, `set_aside_damage` deals with it."""
@@ -301,18 +302,19 @@ def run(
     workers: int,
     retry: bool = False,
     thorough: bool = False,
+    label: str = "jobs",
     say: Say = lambda line: None,
 ) -> Tally:
     """Run what is missing and nothing else, at most `workers` jobs at a time, and say where all of them stand.
 
     Damaged folders are named and set aside first. `retry` runs failed jobs again, and what was made from them. Several
     of these may work on one folder at once: each job is done by whoever takes its lease, and a dead one's job by the
-    next that looks.
+    next that looks. `label` is what the bar says.
     """
     place, plan = Place(out), ordered(jobs)
     _inspect(place, plan, retry, thorough, say)
     going = _Round(place, plan, say)
-    with progress("jobs", len(plan), delay=0) as advance:
+    with progress(label, len(plan), delay=0) as advance:
         shown = 0
         while True:
             count = Counter(going.states.values())

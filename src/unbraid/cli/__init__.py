@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,7 +18,12 @@ from rich.table import Table
 from unbraid import demo as demonstration
 from unbraid import pictures
 from unbraid.atomic import replacing
+from unbraid.cli._flags import data_flags, flag, setting
 from unbraid.cli._group import PATH, Group, console, say
+from unbraid.cli.population import population
+from unbraid.cli.probe import probe
+from unbraid.cli.retrieve import retrieve
+from unbraid.cli.rpu import rpu
 from unbraid.cli.study import study
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
@@ -41,6 +46,10 @@ def app() -> None:
 
 
 app.add_command(study)
+app.add_command(population)
+app.add_command(probe)
+app.add_command(retrieve)
+app.add_command(rpu)
 
 
 @app.command()
@@ -64,7 +73,7 @@ def data_list() -> None:
     for declared in catalogue.CATALOGUE.values():
         factors = ", ".join(f"{name} {size}" for name, size in zip(declared.names, declared.sizes, strict=True))
         table.add_row(declared.name, factors or "none", f"{declared.images:,}" if declared.images else "any",
-                      declared.source, "yes" if declared.here else "no")
+                      declared.told, "yes" if declared.here else "no")
     console.print(table)
 
 
@@ -76,15 +85,8 @@ def data_list() -> None:
 @click.option("--out", type=PATH, help="The picture to write.  [default: NAME.png]")
 def data_show(name: str, resolution: int, seed: int, settings: tuple[str, ...], out: Path | None) -> None:
     """Write a contact sheet: random images, and one row per factor that moves only that factor."""
-    opened = catalogue.load(name, resolution, **dict(_setting(text) for text in settings))
+    opened = catalogue.load(name, resolution, **dict(setting(text) for text in settings))
     click.echo(pictures.save(pictures.contact_sheet(name, opened, seed), out or Path(f"{name}.png")))
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise InputError(f"--set got '{text}'; expected NAME=VALUE")
-    return name, value
 
 
 @data.command("get")
@@ -113,31 +115,9 @@ class _Train(Group):
         return click.Command(
             name,
             callback=partial(_train, name, {field.name for field in fields}),
-            params=[*_TRAINING, *_data_flags(METHODS[name].needs), *(_flag(field) for field in fields)],
+            params=[*_TRAINING, *data_flags(METHODS[name].needs), *(flag(field) for field in fields)],
             help=METHODS[name].__doc__,
         )
-
-
-def _flag(field: dataclasses.Field[Any]) -> click.Option:
-    """A setting as a flag; its range is checked by the config itself."""
-    choices = field.metadata["choices"]
-    return click.Option(
-        [f"--{field.name.replace('_', '-')}"],
-        type=type(field.default),
-        default=None,
-        help=f"{field.metadata['help']}{': ' + ', '.join(choices) if choices else ''}  [default: {field.default}]",
-    )
-
-
-def _data_flags(needs: Sequence[str]) -> Iterator[click.Option]:
-    """Settings of the data that a method needs more of than images; for other methods they go by --set."""
-    gives = [wrapper.gives for wrapper in catalogue.WRAPPERS if wrapper.gives in needs]
-    for wrapper in catalogue.WRAPPERS:
-        if gives and wrapper.gives in ("", *gives):
-            for name, default in wrapper.defaults.items():
-                shown = f"  [default: {default}]" if default else ""
-                flag = f"--{name.replace('_', '-')}"
-                yield click.Option([flag], type=type(default), default=None, help=f"{wrapper.help[name]}{shown}")
 
 
 _TRAINING = [
@@ -165,7 +145,7 @@ def train() -> None:
 def _train(method: str, names: set[str], data: str, resolution: int, set: tuple[str, ...], **options: Any) -> None:
     flags = {name: options.pop(name, None) for wrapper in catalogue.WRAPPERS for name in wrapper.help}
     wrapped = {name: value for name, value in flags.items() if value is not None}
-    opened = catalogue.load(data, resolution, **dict(_setting(text) for text in set), **wrapped)
+    opened = catalogue.load(data, resolution, **dict(setting(text) for text in set), **wrapped)
     settings = {name: options.pop(name) for name in names}
     options["protocol"] = None if options["protocol"] == "none" else options["protocol"]
     given = {name: value for name, value in settings.items() if value is not None}
@@ -192,7 +172,7 @@ def runs(folder: Path, where: tuple[str, ...], sort: str | None, form: str | Non
     if table.empty:
         raise InputError(f"{folder} holds no runs")
     for text in where:
-        column, value = _setting(text)
+        column, value = setting(text)
         table = table[table[_column(table, column)].astype(str) == value]
     if sort:
         table = table.sort_values(_column(table, sort.removeprefix("-")), ascending=not sort.startswith("-"))

@@ -118,7 +118,7 @@ def _from_folder(folder: Path, resolution: int, channels: int) -> Pictures:
 
 
 def _from_npz(path: Path, resolution: int, channels: int) -> Pictures:
-    images = _as_bytes(path, _array(path))
+    images = as_bytes(path, _array(path))
     pixels = torch.empty(len(images), channels, resolution, resolution, dtype=torch.uint8)
     with progress(f"reading {path.name}", len(images)) as advance:
         for row, image in enumerate(images):
@@ -143,7 +143,7 @@ def _array(path: Path) -> Array:
         raise InputError(f"{path} cannot be read as an .npz of pictures: {error}") from error
 
 
-def _as_bytes(path: Path, array: Array) -> Array:
+def as_bytes(path: Path, array: Array) -> Array:
     """uint8 (n, H, W) or (n, H, W, C) from what people store: channels first or last, bytes or floats in [0, 1]."""
     expected = "expected uint8, or floats in [0, 1], of shape (n, H, W), (n, H, W, C) or (n, C, H, W) with C 1, 3 or 4"
     colours = (1, 3, 4)

@@ -1,0 +1,114 @@
+"""A population on two workers against two training runs side by side; and what its scores cost.
+
+Both train the same method on the same data with the same batch. The ratio is of images a second: those that the
+population trained, over the time from its first job to the end of its last generation, against those of two `unbraid
+train` at once, from the first to the last line of their logs. Workers have started before the clock does, and runs
+have taken their first steps. The score is MIG with 1,000 labels.
+
+With `--score udr` a member is five models, and what is printed last is the share of UDR in a generation: seconds of
+`fitness` jobs over seconds of training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from unbraid.engines.local import LocalExecutor
+from unbraid.folder import Folder
+from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve
+from unbraid.record import Run
+
+METHOD, DATA, SEED = "beta_tc_vae", "dsprites", 0
+
+
+def population(options: argparse.Namespace, out: Path) -> tuple[float, float, float]:
+    """Images a second of the whole, and seconds that jobs took to train and to score."""
+    config = PopulationConfig(
+        size=options.size,
+        generations=options.generations,
+        steps=options.steps,
+        seed=SEED,
+        space={"beta": Hyperparameter((1, 2, 4, 6, 8), 1, 100, whole=True)},
+    )
+    settings = {"network": options.network, "batch_size": options.batch, "learning_rate": 1e-4}
+    labels = None if options.score == "udr" else 1000
+    with LocalExecutor(2) as executor:
+        for future in [executor.submit(time.sleep, 1.0) for _ in range(2)]:  # both have started
+            future.result()
+        ends = [time.perf_counter()]
+
+        def say(line: str) -> None:
+            ends.append(time.perf_counter())
+            print(f"  {line}", flush=True)
+
+        history = evolve(
+            METHOD, DATA, config, out, score=Score(options.score, labels), settings=settings,
+            resolution=options.resolution, protocol=None, samples=100, executor=executor, workers=2, say=say,
+        )  # fmt: skip
+    seconds = {"model": 0.0, "fitness": 0.0}
+    for path in out.glob("jobs/generation*"):
+        kind = "fitness" if "-fitness-" in path.name else "model"
+        seconds[kind] += float(Folder(path).state["seconds"])
+    images = int(history.table["images"].sum())
+    return images / (ends[-1] - ends[0]), seconds["model"], seconds["fitness"]
+
+
+def separate(options: argparse.Namespace, out: Path) -> float:
+    """Images a second of two training runs at once, one thread each."""
+    command = [
+        sys.executable, "-m", "unbraid.cli", "train", METHOD, "--data", DATA, "--resolution", str(options.resolution),
+        "--steps", str(options.separate_steps), "--network", options.network, "--batch-size", str(options.batch),
+        "--learning-rate", "1e-4", "--precision", "fp32", "--protocol", "none", "--every", "20",
+    ]  # fmt: skip
+    prefix = ["env", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"]
+    runs = [Run(out / str(seed)) for seed in range(2)]
+    started = [
+        subprocess.Popen([*prefix, *command, "--seed", str(seed), "--out", str(run.folder)], stdout=subprocess.DEVNULL)
+        for seed, run in enumerate(runs)
+    ]
+    first: dict[int, tuple[float, int]] = {}
+    last: dict[int, tuple[float, int]] = {}
+    while len(last) < 2:
+        if any(process.poll() not in (None, 0) for process in started):
+            raise SystemExit("a training run failed")
+        for seed, run in enumerate(runs):
+            log = run.path("train")
+            steps = 20 * len(log.read_text().splitlines()) if log.exists() else 0
+            now = time.perf_counter(), steps
+            if steps:
+                first.setdefault(seed, now)
+            if steps >= options.separate_steps:
+                last.setdefault(seed, now)
+        time.sleep(0.05)
+    for process in started:
+        process.wait()
+    return sum(options.batch * (last[s][1] - first[s][1]) / (last[s][0] - first[s][0]) for s in range(2))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=8)
+    parser.add_argument("--generations", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=400, help="of a generation")
+    parser.add_argument("--separate-steps", type=int, default=2000, help="of each of the two training runs")
+    parser.add_argument("--score", default="mig")
+    parser.add_argument("--resolution", type=int, default=64)
+    parser.add_argument("--network", default="assumptions")
+    parser.add_argument("--batch", type=int, default=64)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        alone = separate(options, Path(temporary) / "separate")
+        print(f"two separate runs: {alone:,.0f} images a second", flush=True)
+        speed, training, scoring = population(options, Path(temporary) / "population")
+    print(f"population of {options.size} on two workers: {speed:,.0f} images a second")
+    print(f"ratio {speed / alone:.3f} (wanted 0.9)")
+    print(f"{options.score} is {scoring / training:.1%} of the training it follows (wanted for udr: less than 10 %)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""`unbraid population`: train a method as a population."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unbraid.cli._flags import flag, setting
+from unbraid.cli._group import PATH, Group, say
+from unbraid.data import catalogue
+from unbraid.engines.local import LocalExecutor
+from unbraid.errors import InputError, nearest
+from unbraid.methods import METHODS
+from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve, search_space
+
+_DEFAULTS = PopulationConfig()
+_RULES = [
+    click.Option(["--size"], type=int, help="Members.  [default: 8, or those of the grid]"),
+    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, show_default=True, help="How many."),
+    click.Option(["--images"], type=int, help="What a model is trained on in a generation.  [default: the data once]"),
+    click.Option(["--steps"], type=int, help="Steps of a generation, in place of --images."),
+    click.Option(["--models"], type=int, help="Models of a member.  [default: 5 for udr, else 1]"),
+    click.Option(["--exploit"], default="truncation", show_default=True, help="Or none, to search without copying."),
+    click.Option(["--start"], default="random", show_default=True, help="Or grid: every combination of start values."),
+    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, show_default=True, help="Share that copies."),
+    click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of all decisions and all models."),
+    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, show_default=True, help="Tries of a model."),
+    click.Option(["--patience"], type=int, help="Stop when the best score stood still for so many generations."),
+    click.Option(["--tolerance"], type=float, default=_DEFAULTS.tolerance, show_default=True, help="What that means."),
+]
+_SPACE = [
+    click.Option(["--search"], metavar="A,B,…", help="The hyperparameters to search.  [default: those not set]"),
+    click.Option(["--values"], multiple=True, metavar="NAME=A,B,…", help="Start values of a hyperparameter."),
+    click.Option(["--range"], multiple=True, metavar="NAME=LOW:HIGH", help="How far a hyperparameter may go."),
+]
+_OTHERS = [
+    click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
+    click.Option(["--resolution"], type=int, default=64, show_default=True, help="Side of the images in pixels."),
+    click.Option(["--set"], multiple=True, metavar="NAME=VALUE", help="A setting of the data, such as path=FOLDER."),
+    click.Option(["--score"], default="udr", show_default=True, help="What makes a member fit: udr, mig, dci, …"),
+    click.Option(["--labels"], type=int, help="Rows whose factors the score may see.  [default: all]"),
+    click.Option(["--points"], type=int, help="Rows to score on at most.  [default: 1,000 of udr, 15,000 or 50,000]"),
+    *_RULES,
+    *_SPACE,
+    click.Option(["--out"], type=PATH, help="Its folder.  [default: runs/population-METHOD-DATA-SCORE-SEED]"),
+    click.Option(["--precision"], default="fp32", show_default=True, help="fp32 or bf16."),
+    click.Option(["--protocol"], default="dlib", show_default=True, help="How the best is scored; none for not."),
+    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
+    click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
+    click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
+    click.Option(["--gpus-per-job"], type=float, default=0.0, show_default=True, help="Of a GPU, for a job on Ray."),
+]
+
+
+class _Population(Group):
+    """A command for each method, with a flag for each of its settings."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(METHODS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in METHODS:
+            return None
+        fields = dataclasses.fields(METHODS[name].config_class)
+        return click.Command(
+            name,
+            callback=partial(_population, name, {field.name for field in fields}),
+            params=[*_OTHERS, *(flag(field) for field in fields)],
+            help=f"{METHODS[name].__doc__}\n\nA live setting that is given is kept; the others are searched.",
+        )
+
+
+@click.group(cls=_Population)
+def population() -> None:
+    """Train a method as a population; run again with the same settings, it goes on where it was stopped."""
+
+
+def _population(method: str, names: set[str], **options: Any) -> None:
+    given = {name: value for name in names if (value := options.pop(name)) is not None}
+    data = catalogue.load(options["data"], options["resolution"], **dict(setting(text) for text in options["set"]))
+    score = Score(options["score"], options["labels"], options["points"])
+    space = _space(method, given, options)
+    rules = {str(rule.name): options[str(rule.name)] for rule in _RULES}
+    config = PopulationConfig(**{**rules, "size": _size(options, space)}, space=space)
+    out = options["out"] or Path("runs") / f"population-{method}-{options['data']}-{score.name}-{config.seed}"
+    executor, workers = _executor(options["engine"], options["workers"], options["address"], options["gpus_per_job"])
+    try:
+        history = evolve(
+            method, data, config, out, score=score, settings=given, precision=options["precision"],
+            protocol=None if options["protocol"] == "none" else options["protocol"],
+            executor=executor, workers=workers, say=say,
+        )  # fmt: skip
+    except BaseException:
+        executor.shutdown(wait=True, cancel_futures=True)
+        raise
+    executor.shutdown()
+    from unbraid import lineages  # a second of start-up
+
+    click.echo(f"{out / 'population.csv'}  {len(history.table)} rows")
+    click.echo(lineages.save(history.table, out / "population.png", score.name))
+    click.echo(f"{history.best.folder}  {score.name} {history.score:.4f}{'  converged' if history.converged else ''}")
+
+
+def _space(method: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Hyperparameter]:
+    """The search space with the values and ranges that were asked for."""
+    space = search_space(method, given)
+    values = {name: _numbers("--values", text, ",") for name, text in map(setting, options["values"])}
+    ranges = {name: _numbers("--range", text, ":") for name, text in map(setting, options["range"])}
+    chosen = options["search"].split(",") if options["search"] else list(dict.fromkeys([*space, *values, *ranges]))
+    for name in [*values, *ranges]:
+        if name not in chosen:
+            raise InputError(f"'{name}' is not searched{nearest(name, chosen)}")
+    found = {}
+    for name in chosen:
+        if name not in space and name not in values:
+            raise InputError(f"'{name}' has no start values of its own; give them as --values {name}=A,B,…")
+        start = values.get(name) or space[name].start
+        low, high = _bounds(ranges.get(name), space.get(name), start)
+        whole = name in space and space[name].whole and all(value.is_integer() for value in map(float, start))
+        found[name] = Hyperparameter(start, low, high, whole)
+    return found
+
+
+def _bounds(
+    given: tuple[float, ...] | None, known: Hyperparameter | None, start: Sequence[float]
+) -> tuple[float, float]:
+    """As given; else the known ones, widened to hold the start values; else a tenth and ten times of these."""
+    if given is not None:
+        if len(given) != 2:
+            raise InputError(f"--range got {len(given)} numbers; expected LOW:HIGH")
+        return given[0], given[1]
+    if known is not None:
+        return min(known.low, *start), max(known.high, *start)
+    return min(start) / 10, max(start) * 10
+
+
+def _numbers(option: str, text: str, mark: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(mark))
+    except ValueError:
+        raise InputError(f"{option} got '{text}'; expected numbers with '{mark}' between them") from None
+
+
+def _size(options: Mapping[str, Any], space: Mapping[str, Hyperparameter]) -> int:
+    if options["size"] is not None:
+        return int(options["size"])
+    grid = 1
+    for one in space.values():
+        grid *= len(one.start)
+    return grid if options["start"] == "grid" else _DEFAULTS.size
+
+
+def _executor(engine: str, workers: int | None, address: str | None, gpus: float) -> tuple[Executor, int]:
+    if workers is not None and workers < 1:
+        raise InputError(f"workers is {workers}; expected at least 1")
+    if engine == "ray":
+        from unbraid.engines.ray import RayExecutor
+
+        cluster = RayExecutor(workers, address=address, gpus_per_job=gpus)
+        return cluster, cluster.workers
+    count = workers or os.cpu_count() or 1
+    return LocalExecutor(count), count

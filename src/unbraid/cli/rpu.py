@@ -1,0 +1,148 @@
+"""`unbraid rpu`: find the factors of a data set a few at a time, without labels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unbraid.cli._flags import flag, setting
+from unbraid.cli._group import PATH, say
+from unbraid.cli.population import _RULES, _SPACE, _executor, _space
+from unbraid.data import catalogue
+from unbraid.errors import InputError, nearest
+from unbraid.methods import method_class
+from unbraid.methods.vae import AutoencoderConfig
+from unbraid.population import PopulationConfig
+from unbraid.reduction import ReductionConfig
+from unbraid.rpu import RPUConfig
+from unbraid.rpu import rpu as recursion
+
+_DEFAULTS = RPUConfig()
+_SHARED = {field.name: flag(field) for field in dataclasses.fields(AutoencoderConfig)}
+_KEPT = ("images", "steps", "models", "fraction", "attempts", "tolerance")  # rules that are as in `population`
+_OPTIONS: list[click.Parameter] = [
+    click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
+    click.Option(["--path"], help="The folder or .npz of pictures, with --data image_folder."),
+    click.Option(["--resolution"], type=int, default=64, show_default=True, help="Side of the images in pixels."),
+    click.Option(["--set"], multiple=True, metavar="NAME=VALUE", help="A setting of the data, such as rows=5000."),
+    click.Option(["--method"], default="beta_tc_vae", show_default=True, help="The VAE that is trained."),
+    click.Option(["--setting"], multiple=True, metavar="NAME=VALUE", help="Another setting of the method."),
+    *_SHARED.values(),
+    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, show_default=True, help="Members."),
+    click.Option(
+        ["--generations"], type=int, default=_DEFAULTS.population.generations, show_default=True,
+        help="Of a metaEpoch, at most.",
+    ),
+    click.Option(
+        ["--patience"], type=int, default=_DEFAULTS.population.patience, show_default=True,
+        help="A metaEpoch ends when the best UDR stood still for so many generations.",
+    ),
+    click.Option(
+        ["--final-generations"], type=int, default=_DEFAULTS.final.generations, show_default=True,
+        help="Of the last population.",
+    ),
+    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, show_default=True, help="How many."),
+    click.Option(
+        ["--threshold"], type=float, default=_DEFAULTS.threshold, show_default=True,
+        help="A leaf-run ends when the best UDR is below.",
+    ),
+    click.Option(
+        ["--reduce"], multiple=True, metavar="NAME=VALUE",
+        help=f"How data is reduced: {', '.join(field.name for field in dataclasses.fields(ReductionConfig))}.",
+    ),
+    *(rule for rule in _RULES if rule.name in _KEPT),
+    *_SPACE,
+    click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of all decisions and all models."),
+    click.Option(["--out"], type=PATH, help="Its folder.  [default: runs/rpu-METHOD-DATA-SEED]"),
+    click.Option(["--precision"], default="fp32", show_default=True, help="fp32 or bf16."),
+    click.Option(["--protocol"], default="dlib", show_default=True, help="How the last model is scored; none for not."),
+    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
+    click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
+    click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
+    click.Option(["--gpus-per-job"], type=float, default=0.0, show_default=True, help="Of a GPU, for a job on Ray."),
+]  # fmt: skip
+
+
+def _rpu(**options: Any) -> None:
+    method = options["method"]
+    own = dict(setting(text) for text in options["set"])
+    data = catalogue.load(
+        options["data"], options["resolution"], **own, **({"path": options["path"]} if options["path"] else {})
+    )
+    given = _settings(method, options)
+    population = PopulationConfig(
+        **{name: options[name] for name in ("size", "generations", "patience", *_KEPT)},
+        space=_space(method, given, options),
+    )
+    config = RPUConfig(
+        population,
+        dataclasses.replace(population, generations=options["final_generations"], models=1, patience=None),
+        options["leaf_runs"],
+        options["threshold"],
+        _reduction(options["reduce"]),
+        options["seed"],
+    )
+    out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
+    executor, workers = _executor(options["engine"], options["workers"], options["address"], options["gpus_per_job"])
+    try:
+        found = recursion(
+            data, config, out, method=method, settings=given, precision=options["precision"],
+            protocol=None if options["protocol"] == "none" else options["protocol"],
+            executor=executor, workers=workers, say=say,
+        )  # fmt: skip
+    except BaseException:
+        executor.shutdown(wait=True, cancel_futures=True)
+        raise
+    executor.shutdown()
+    click.echo(f"{out / 'metaepochs.csv'}  {len(found.table)} rows")
+    if found.final is None:
+        say(f"there are no surrogate labels, and so no last model: {found.stop}")
+        raise click.exceptions.Exit(1)
+    labels = [column for column in found.labels.columns if column not in ("row", "file")]
+    click.echo(f"{out / 'labels.csv'}  {len(labels)} labels of {len(found.labels):,} images")
+    for name in ("metaepochs.png", "traversals.png"):
+        click.echo(out / name)
+    click.echo(f"{found.final.best.folder}  mig of surrogate labels {found.final.score:.4f}")
+
+
+def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the method that are given, and not searched."""
+    fields = {field.name: field for field in dataclasses.fields(method_class(method).config_class)}
+    given = {name: options[name] for name in _SHARED if options[name] is not None}
+    for name, text in (setting(text) for text in options["setting"]):
+        if name not in fields:
+            raise InputError(f"{method} has no setting '{name}'{nearest(name, fields)}")
+        given[name] = _typed(name, text, type(fields[name].default))
+    return given
+
+
+def _reduction(texts: tuple[str, ...]) -> ReductionConfig:
+    defaults = {field.name: field.default for field in dataclasses.fields(ReductionConfig)}
+    given = {}
+    for name, text in (setting(text) for text in texts):
+        if name not in defaults:
+            raise InputError(f"--reduce has no '{name}'{nearest(name, defaults)}")
+        given[name] = _typed(name, text, type(defaults[name]))
+    return ReductionConfig(**given)
+
+
+def _typed(name: str, text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise InputError(f"{name} is '{text}'; expected {'a whole number' if kind is int else 'a number'}") from None
+
+
+rpu = click.Command(
+    "rpu",
+    callback=_rpu,
+    params=_OPTIONS,
+    help="""Find the factors of a data set a few at a time, without labels (rPU-VAE).
+
+    Populations label the data by what they have learned, each on what the ones before it left unexplained; a last one
+    learns all labels at once. Run again with the same settings, it goes on where it was stopped.""",
+)

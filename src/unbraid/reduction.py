@@ -1,0 +1,259 @@
+"""What a model has learned, and the part of a data set over which none of it varies (population, section 4.2).
+
+Active latents label the images. A label, sorted, climbs in steps where its factor has few values: between two peaks of
+its derivative the factor hardly moves. The images that lie between peaks of every label at once are the reduced data.
+Functions of arrays; `reduce` puts them together and `draw` shows them as figure 3 does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbraid.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = np.ndarray[Any, Any]
+_POINTS = 4000  # of a drawn curve; of a derivative the largest value between two of them
+
+
+@dataclass(frozen=True)
+class ReductionConfig:
+    """The numbers of the paper's released code, but for `active`, whose KL is the standard one."""
+
+    active: float = 1.0
+    """Mean KL in nats above which a latent is active: a posterior narrower than 0.37 of the prior."""
+    edge: float = 1 / 15
+    """Share of the images at either end of a sorted label in which no peak is sought."""
+    distance: float = 1 / 50
+    """Share of the images that lie between two peaks at least."""
+    height: float = 7.0
+    """A peak is so many σ above the median of the derivative."""
+    calm: float = 4.0
+    """σ is that of the values below the median plus so many deviations of all."""
+    outer: int = 3
+    """With at most so many peaks, what lies before the first and after the last is an interval too."""
+    intervals: int = 5
+    """How many intervals of a label are looked at, the best ones."""
+    overlap: int = 6
+    """An intersection has so many images at least."""
+    smallest: int = 10
+    """A reduced data set has so many images at least."""
+
+    def __post_init__(self) -> None:
+        lowest = {"intervals": 1, "overlap": 1, "smallest": 1}
+        for field in fields(self):
+            value, low = getattr(self, field.name), lowest.get(field.name, 0)
+            if not value >= low:
+                raise InputError(f"{field.name} is {value}; expected at least {low}")
+        if self.edge >= 0.5:
+            raise InputError(f"edge is {self.edge}; expected less than 0.5")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Images `start` to `stop` (not included) of a sorted label."""
+
+    start: int
+    stop: int
+    ratio: float
+    """The lower of the two adjacent peaks over the mean derivative within."""
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A label, sorted."""
+
+    order: Array
+    """int64 (n,): which images, by their label."""
+    values: Array
+    """(n,): their labels."""
+    slopes: Array
+    """(n - 1,): first differences."""
+    height: float
+    """What a peak of the slopes must reach."""
+    peaks: Array
+    """int64: where it does; peak p lies between images p and p + 1."""
+    intervals: tuple[Interval, ...]
+    """The best first."""
+
+    def members(self, interval: int) -> Array:
+        """The images of one of its intervals."""
+        found = self.intervals[interval]
+        return self.order[found.start : found.stop]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The images that are left, or why none are."""
+
+    curves: tuple[Curve, ...]
+    """Of each label."""
+    rows: Array
+    """int64 (m,), ascending; empty where the reduction has to stop."""
+    chosen: tuple[int, ...] = ()
+    """The interval of each label that they lie in."""
+    sizes: tuple[int, ...] = ()
+    """Of all intersections, in the order in which they would be chosen."""
+    stop: str = ""
+    """Why there is no reduced data set."""
+
+
+def mean_kl(mean: Array, logvar: Array) -> Array:
+    """KL(q(z_j|x) || N(0, 1)) in nats, averaged over images: (n, d), (n, d) -> (d,)."""
+    divergence: Array = 0.5 * (np.square(mean) + np.exp(logvar) - logvar - 1).mean(0, dtype=np.float64)
+    return divergence
+
+
+def active_latents(kl: Array, threshold: float) -> list[int]:
+    """Those above the threshold, most informative first."""
+    return [int(latent) for latent in np.argsort(-kl, kind="stable") if kl[latent] > threshold]
+
+
+def find_peaks(slopes: Array, config: ReductionConfig) -> tuple[Array, float]:
+    """Where a derivative peaks, and how high a peak has to be."""
+    from scipy import signal  # a second of start-up
+
+    edge = int(len(slopes) * config.edge)
+    inner = slopes[edge : len(slopes) - edge]
+    if not len(inner):
+        return np.empty(0, np.int64), np.inf
+    median = float(np.median(inner))
+    calm = inner[inner <= median + config.calm * inner.std()]
+    height = median + config.height * float(calm.std())
+    height = np.nextafter(height, np.inf)  # where all is calm and flat, a peak still has to stand out
+    distance = max(1, int(len(slopes) * config.distance))
+    found, _ = signal.find_peaks(inner, height=height, distance=distance)
+    return found.astype(np.int64) + edge, height
+
+
+def curve(labels: Array, config: ReductionConfig | None = None) -> Curve:
+    """A label (n,) as a sorted curve with its intervals, best ratio first, of equal ones the largest."""
+    config = config or ReductionConfig()
+    order = np.argsort(labels, kind="stable")
+    values = labels[order].astype(np.float64)
+    slopes = np.diff(values)
+    peaks, height = find_peaks(slopes, config)
+    cuts = [int(peak) for peak in peaks]
+    if cuts and len(cuts) <= config.outer:
+        cuts = [-1, *cuts, len(slopes)]
+    found = []
+    for left, right in pairwise(cuts):
+        lower = min(slopes[cut] for cut in (left, right) if 0 <= cut < len(slopes))
+        within = slopes[left + 1 : right]
+        mean = float(within.mean()) if len(within) else 0.0
+        found.append(Interval(left + 1, right + 1, float(lower / mean) if mean > 0 else np.inf))
+    best = sorted(found, key=lambda interval: (-interval.ratio, -len(interval)))
+    return Curve(order, values, slopes, height, peaks, tuple(best[: config.intervals]))
+
+
+def intersections(curves: Sequence[Curve]) -> list[tuple[tuple[int, ...], Array]]:
+    """Which interval of each label, and the images that lie in all of them; those with no image are left out.
+
+    The intervals of one label do not overlap, so an image is in one of them or none, and the intersections are the
+    different rows of a table (images, labels).
+    """
+    table = np.full((len(curves[0].order), len(curves)), -1)
+    for column, found in enumerate(curves):
+        for place in range(len(found.intervals)):
+            table[found.members(place), column] = place
+    inside = np.flatnonzero((table >= 0).all(1))
+    if not len(inside):
+        return []
+    combinations, which = np.unique(table[inside], axis=0, return_inverse=True)
+    groups = np.split(inside[np.argsort(which.ravel(), kind="stable")], np.bincount(which.ravel()).cumsum()[:-1])
+    return [(tuple(map(int, places)), group) for places, group in zip(combinations, groups, strict=True)]
+
+
+def reduce(labels: Array, config: ReductionConfig | None = None, choice: int = 0) -> Reduction:
+    """The images over which no label (n, k) varies much; `choice` counts from 0, the best, for other leaf-runs.
+
+    With one label, intervals go by their ratio. With several, intersections of median size go first (the paper is
+    silent here; its code does so), and of equally good ones those of better intervals.
+    """
+    config = config or ReductionConfig()
+    if labels.ndim != 2 or not labels.shape[1]:
+        raise InputError(f"labels have shape {labels.shape}; expected (images, labels) with at least one label")
+    if not np.isfinite(labels).all():
+        row, column = np.argwhere(~np.isfinite(labels))[0]
+        raise InputError(f"label {column} is {labels[row, column]} at image {row}; expected finite numbers")
+    curves = tuple(curve(column, config) for column in labels.T)
+
+    def stopped(reason: str, sizes: tuple[int, ...] = ()) -> Reduction:
+        return Reduction(curves, np.empty(0, np.int64), sizes=sizes, stop=reason)
+
+    for column, found in enumerate(curves):
+        if not found.intervals:
+            peaks = "one peak" if len(found.peaks) else "no peak"
+            return stopped(f"the derivative of label {column} has {peaks}: there is no interval between two")
+    common = [(places, rows) for places, rows in intersections(curves) if len(rows) >= config.overlap]
+    if not common:
+        return stopped(f"no intersection of intervals has {config.overlap} images or more")
+    middle = np.median([len(rows) for _, rows in common]) if len(curves) > 1 else 0
+    common.sort(key=lambda found: (abs(len(found[1]) - middle) if len(curves) > 1 else 0, sum(found[0])))
+    sizes = tuple(len(rows) for _, rows in common)
+    if choice >= len(common):
+        return stopped(
+            f"there are {len(common)} intersections of intervals, none left for leaf-run {choice + 1}", sizes
+        )
+    places, rows = common[choice]
+    if len(rows) < config.smallest:
+        return stopped(f"{len(rows)} images are left; the least is {config.smallest}", sizes)
+    return Reduction(curves, np.sort(rows), places, sizes)
+
+
+def draw(reduction: Reduction, titles: Sequence[str]) -> Figure:
+    """Figure 3 for each label: sorted (green), its derivative (blue), its peaks and the chosen interval (red)."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    columns = min(len(reduction.curves), 3)
+    rows = -(-len(reduction.curves) // columns)
+    size = max(4.2 * columns, 5.5), 2.9 * rows + 0.3
+    drawing = Figure(figsize=size, dpi=120, layout=ConstrainedLayoutEngine(wspace=0.06))
+    for place, found in enumerate(reduction.curves):
+        axis = drawing.add_subplot(rows, columns, place + 1)
+        axis.set_title(titles[place], fontsize=9)
+        _draw_curve(axis, found, found.intervals[reduction.chosen[place]] if reduction.chosen else None)
+    left = f"{len(reduction.rows):,} of {len(reduction.curves[0].order):,} images are left"
+    drawing.suptitle(reduction.stop or left, fontsize=10)
+    return drawing
+
+
+def _draw_curve(axis: Axes, found: Curve, chosen: Interval | None) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    green, blue, red = "#009E73", "#0072B2", "#B03A2E"
+    step = -(-len(found.slopes) // _POINTS)
+    starts = np.arange(0, len(found.slopes), step)
+    slope = axis.twinx()
+    slope.plot(starts, np.maximum.reduceat(found.slopes, starts), color=blue, linewidth=0.7, alpha=0.8)
+    slope.plot(found.peaks, found.slopes[found.peaks], "x", color=red, markersize=5)
+    if np.isfinite(found.height):
+        slope.axhline(found.height, color=blue, linewidth=0.6, linestyle=":")
+    axis.set_zorder(slope.get_zorder() + 1)
+    axis.patch.set_visible(False)
+    axis.plot(np.arange(len(found.values))[::step], found.values[::step], color=green, linewidth=1.6)
+    low, high = found.values[[0, -1]]
+    spread = (high - low) or 1.0
+    axis.set_ylim(low - 0.12 * spread, high + 0.06 * spread)
+    if chosen is not None:
+        axis.axvspan(chosen.start, chosen.stop - 1, color=red, alpha=0.12, linewidth=0)
+        axis.hlines(low - 0.07 * spread, chosen.start, chosen.stop - 1, color=red, linewidth=3.5)
+    axis.xaxis.set_major_locator(MaxNLocator(4))
+    axis.set_xlabel("images by their label", fontsize=8)
+    axis.set_ylabel("label", fontsize=8, color=green)
+    slope.set_ylabel("derivative", fontsize=8, color=blue)
+    for side in (axis, slope):
+        side.tick_params(labelsize=7)
+        side.spines["top"].set_visible(False)
