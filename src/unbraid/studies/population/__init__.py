@@ -1,0 +1,1 @@
+"""Robust disentanglement of a few factors at a time using rPU-VAE (Estermann, Marks & Yanik 2020)."""
