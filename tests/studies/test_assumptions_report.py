@@ -20,18 +20,12 @@ from tests.test_run import TINY
 from unbraid.errors import InputError
 from unbraid.methods import METHODS
 from unbraid.report import VERDICTS, Claim, Figure, Picture, Section, Table
+from unbraid.report.estimates import Estimate
 from unbraid.studies.assumptions import claims
-from unbraid.studies.assumptions.claims import Judge, variance_shares
-from unbraid.studies.assumptions.models import (
-    MEAN,
-    METRICS,
-    SAMPLED,
-    UNSUPERVISED,
-    Estimate,
-    Models,
-    estimate,
-    rank_correlations,
-)
+from unbraid.studies.assumptions.claims import Judge
+from unbraid.studies.assumptions.draws import Draws, drawn, estimate, medians, rank_correlations
+from unbraid.studies.assumptions.measures import largest_share, variance_shares
+from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, UNSUPERVISED, Models
 from unbraid.studies.assumptions.report import report, table
 from unbraid.studies.assumptions.selection import CASES, regret_table, regrets, transfer
 from unbraid.studies.assumptions.study import SIX
@@ -264,7 +258,7 @@ def test_rank_correlations_are_spearmans_over_the_rows_that_are_known() -> None:
 def test_an_interval_shrinks_with_seeds_and_needs_three() -> None:
     def spread(seeds: int) -> float:
         models = Models.of(made({MIG: lambda model: model.noise()}, seeds=seeds))
-        found = estimate(models, lambda m: {"mean": float(np.nanmean(m.get(MIG)))})["mean"]
+        found = estimate(models, lambda draws: {"mean": draws.means(MIG).mean(1)})["mean"]
         return found.high - found.low
 
     assert math.isnan(spread(2))
@@ -273,14 +267,56 @@ def test_an_interval_shrinks_with_seeds_and_needs_three() -> None:
     assert spread(12) == pytest.approx(2 * 1.96 / math.sqrt(12 * 36 * 12), rel=0.25)
 
 
+RAGGED = made({MIG: lambda model: round(model.noise(), 1), SAMPLED: Model.noise}, strengths=2).drop(index=[4, 30])
+
+
 def test_a_bootstrap_draws_seeds_within_their_setting() -> None:
-    runs = made({MIG: lambda model: 10 * chance(model.setting, model.data) + model.seed}).drop(index=4)
-    models = Models.of(runs)
-    drawn = models.resampled(np.random.default_rng(0))
-    assert (drawn.present.sum(1) == models.present.sum(1)).all()
-    for mine, theirs in zip(models.get(MIG), drawn.get(MIG), strict=True):
-        assert set(theirs[np.isfinite(theirs)]) <= set(mine[np.isfinite(mine)])
-    assert not np.array_equal(drawn.get(MIG), models.get(MIG), equal_nan=True)
+    models = Models.of(RAGGED)
+    draws = drawn(models, 50)
+    assert (draws.counts[0] == models.present).all()
+    assert (draws.counts.sum(2) == models.present.sum(1)).all()
+    assert not draws.counts[:, ~models.present].any()
+    mean, spread = draws.counts[1:, models.present].mean(), draws.counts[1:, models.present].var()
+    assert mean == 1
+    assert spread == pytest.approx(1 - 1 / 3, rel=0.1), "a count of 3 draws from 3 is binomial"
+    assert drawn(models, 50) is draws
+    assert len(drawn(Models.of(RAGGED[RAGGED["seed"] < 2]), 50).counts) == 1
+
+
+def repeated(draws: Draws, draw: int, column: str) -> list[list[float]]:
+    """The scores of each cell in a draw, written out."""
+    pairs = zip(draws.models.get(column), draws.counts[draw], strict=True)
+    return [[v for v, c in zip(values, counts, strict=True) for _ in range(c)] for values, counts in pairs]
+
+
+def test_statistics_of_draws_are_those_of_the_scores_written_out() -> None:
+    runs = RAGGED.assign(**{MIG: RAGGED[MIG].where(RAGGED.index != 9)})  # a score that is not known, and ties
+    draws = drawn(Models.of(runs), 8)
+    cells = draws.models.cells("dsprites")
+    for draw in range(9):
+        mine, theirs = repeated(draws, draw, MIG), repeated(draws, draw, SAMPLED)
+        for place, values in enumerate(mine):
+            known = [value for value in values if math.isfinite(value)]
+            if known:
+                assert draws.medians(MIG)[draw, place] == np.median(known)
+                assert draws.means(MIG)[draw, place] == pytest.approx(np.mean(known))
+        pooled = [value for cell in cells for value in mine[cell] if math.isfinite(value)]
+        assert draws.median(MIG, cells)[draw] == np.median(pooled)
+        pairs = [pair for c in cells for pair in zip(mine[c], theirs[c], strict=True) if math.isfinite(pair[0])]
+        expected = spearmanr(*np.transpose(pairs))[0]
+        assert draws.rank_correlations([MIG], [SAMPLED], cells)[draw, 0, 0] == pytest.approx(expected)
+
+
+def test_a_median_of_nothing_is_not_known() -> None:
+    assert np.isnan(medians(np.array([1.0, np.nan]), np.array([[0, 2]]))).all()
+    assert medians(np.array([3.0, 1.0, 2.0]), np.array([[1, 1, 0], [1, 2, 0], [0, 0, 1]])).tolist() == [2.0, 1.0, 2.0]
+
+
+def test_those_that_tie_share_a_win() -> None:
+    nan = math.nan
+    contests = np.array([[1.0, 2.0, 0.0], [5.0, 5.0, nan], [nan, 3.0, nan], [0.0, 1.0, 2.0]])[:, None]
+    assert largest_share(list(contests)).tolist() == [1.5 / 3], "the second wins one and a half of three"
+    assert np.isnan(largest_share([np.array([[nan, 3.0]])])).all()
 
 
 def test_which_side_an_interval_is_on() -> None:
@@ -296,7 +332,7 @@ def test_variance_goes_to_where_it_comes_from(part: int, kind: str) -> None:
     def score(model: Model) -> float:
         return chance({"method": model.method, "strength": model.setting, "seed": model}[kind])
 
-    shares = variance_shares(Models.of(made({MIG: score}, strengths=6, seeds=8)), MIG, "dsprites")
+    shares = variance_shares(drawn(Models.of(made({MIG: score}, strengths=6, seeds=8))), MIG, "dsprites")[0]
     assert sum(shares) == pytest.approx(1)
     assert shares[part] > 0.9
 
@@ -354,9 +390,13 @@ def test_a_single_seed_data_set_or_metric_leaves_cases_open() -> None:
     ]
 
 
+def regret(runs: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    return {key: float(values[0]) for key, values in regrets(drawn(Models.of(runs))).items()}
+
+
 def test_regret_of_what_knows_the_score_is_nothing() -> None:
     scores = {MIG: by_model, "scores.elbo": by_model, "scores.kl": by_model, "scores.reconstruction": against}
-    found = regrets(Models.of(made(scores)))
+    found = regret(made(scores))
     for data in ("dsprites", "shapes3d"):
         assert found["oracle", MIG, data] == found["highest ELBO", MIG, data] == 0
         assert found["lowest reconstruction error", MIG, data] == 0
@@ -372,8 +412,8 @@ def test_udr_takes_the_setting_by_its_median_and_the_model_by_its_own() -> None:
         MIG: lambda model: mig[model.setting][model.seed],
         "scores.udr.lasso": lambda model: udr[model.setting][model.seed],
     }
-    models = Models.of(made(scores, ("dsprites",), ("beta_vae",), 2))
-    assert regrets(models)["UDR lasso", MIG, "dsprites"] == pytest.approx(1.0 - 0.4)
+    found = regret(made(scores, ("dsprites",), ("beta_vae",), 2))
+    assert found["UDR lasso", MIG, "dsprites"] == pytest.approx(1.0 - 0.4)
 
 
 def test_transfer_takes_the_best_setting_of_the_other_data_set() -> None:
@@ -382,7 +422,7 @@ def test_transfer_takes_the_best_setting_of_the_other_data_set() -> None:
     def score(model: Model) -> float:
         return float(model.place == best[model.data]) + 0.25 * (model.place == 2)
 
-    found = regrets(Models.of(made({MIG: score}, methods=("beta_vae",))))
+    found = regret(made({MIG: score}, methods=("beta_vae",)))
     assert found["transfer from another data set", MIG, "dsprites"] == 1.0
     assert found["best setting (labels)", MIG, "dsprites"] == 0.0
     assert found["random", MIG, "dsprites"] == pytest.approx(1 - 1.25 / 3)
@@ -453,7 +493,7 @@ def test_every_figure_can_be_drawn_from_a_table_with_holes() -> None:
     runs = made(FULL, methods=("beta_vae", "annealed_vae"), strengths=2).drop(index=[0, 1, 2, 7])
     runs = pd.concat([runs, made(FULL, ("mine",), ("beta_vae",), 1, 1)])
     for figure in items(report(runs.iloc[:-1], resamples=5), Figure).values():
-        figure.drawing.draw_without_rendering()
+        figure.drawn().draw_without_rendering()
 
 
 def test_numbers_are_the_same_each_time() -> None:

@@ -51,36 +51,36 @@ def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Arr
     either is first as often.
     """
     edges = [_edges(column) for column in codes.T]
-    codes, test = _binned(codes, edges), _binned(test, edges)
+    rows = len(codes)
+    binned = _binned(np.concatenate([codes, test]), edges)  # all rows go down the trees, those for training decide them
     values, labels = np.unique(target, return_inverse=True)
     truth = np.eye(len(values))[labels]
     share = truth.mean(0)
-    if not np.ptp(codes, axis=0).any():
+    if not np.ptp(binned[:rows], axis=0).any():
         common = values[share.argmax()]
-        return np.zeros(codes.shape[1]), np.full(len(test), common), np.full(len(codes), common)
+        return np.zeros(codes.shape[1]), np.full(len(test), common), np.full(rows, common)
     if len(values) == 2:  # one tree a round
         truth, scale, start = truth[:, 1:], 1.0, np.log(share[1:] / share[:1])
     else:
         scale, start = 1 - 1 / len(values), np.log(share)
     rng, trees = np.random.default_rng(seed), truth.shape[1]
     drawn = [rng.permutation(codes.shape[1]) for _ in range(_ORDERS)]
-    finders = [_Finder(codes, order, trees) for one in drawn for order in (one, one[::-1])]
-    scores = np.tile(start, (len(codes), 1))
+    finders = [_Finder(binned, rows, order, trees) for one in drawn for order in (one, one[::-1])]
+    scores = np.tile(start, (len(binned), 1))
     for turn in range(_ROUNDS):
-        likely = _probabilities(scores)
+        likely = _probabilities(scores[:rows])
         residual = truth - likely
-        finder = finders[turn % len(finders)]
-        place = finder.grow(residual)
-        if place is None:  # no code can be split any more
+        leaf = finders[turn % len(finders)].grow(residual)
+        if leaf is None:  # no code can be split any more
             break
-        along = np.bincount(place.ravel(), residual.ravel(), _LEAVES * trees)
-        curvature = np.bincount(place.ravel(), (likely * (1 - likely)).ravel(), _LEAVES * trees)
+        place = leaf[:rows].ravel()
+        along = np.bincount(place, residual.ravel(), _LEAVES * trees)
+        curvature = np.bincount(place, (likely * (1 - likely)).ravel(), _LEAVES * trees)
         steps = _RATE * scale * np.divide(along, curvature, out=np.zeros_like(along), where=curvature > 1e-150)
-        finder.set_leaves(place, steps)
-        scores += steps[place]
+        scores += steps[leaf]
     gain = np.sum([finder.gain() for finder in finders], axis=0)
-    found = start + np.sum([finder.predict(test) for finder in finders], axis=0)
-    return gain / max(gain.sum(), 1e-300), values[_chosen(found)], values[_chosen(scores)]
+    predicted = values[_chosen(scores)]
+    return gain / max(gain.sum(), 1e-300), predicted[rows:], predicted[:rows]
 
 
 def _chosen(scores: Array) -> Array:
@@ -108,43 +108,32 @@ def _binned(codes: Array, edges: list[Array]) -> Array:
 
 
 class _Finder:
-    """LightGBM on the codes in one order, `trees` trees a round, that splits residuals by variance."""
+    """LightGBM on the codes in one order, `trees` trees a round, that splits the residuals of `rows` by variance."""
 
-    def __init__(self, codes: Array, order: Array, trees: int) -> None:
+    def __init__(self, codes: Array, rows: int, order: Array, trees: int) -> None:
         import lightgbm
 
         settings = {**_SETTINGS, "num_class": trees}
         self._order, self._trees, self._rounds = order, trees, 0
         self._codes = np.ascontiguousarray(codes[:, order])
-        self._model = lightgbm.Booster(settings, lightgbm.Dataset(self._codes, params=settings, free_raw_data=False))
-        self._ones = np.ones(len(codes)) if trees == 1 else np.ones((len(codes), trees))
+        data = lightgbm.Dataset(self._codes[:rows], params=settings, free_raw_data=False)
+        self._model = lightgbm.Booster(settings, data)
+        self._ones = np.ones(rows) if trees == 1 else np.ones((rows, trees))
 
     def grow(self, residual: Array) -> Array | None:
-        """The leaf of each row in each tree of a new round, (n, trees), numbered over all trees."""
+        """The leaf of each row of the codes in each tree of a new round, (n, trees), numbered over all trees."""
         along = -residual.reshape(self._ones.shape)  # LightGBM warns of a single column
         if self._model.update(fobj=lambda *_: (along, self._ones)):
             return None
         leaf = self._model.predict(self._codes, pred_leaf=True, start_iteration=self._rounds, num_iteration=1)
         self._rounds += 1
-        place: Array = np.asarray(leaf).astype(np.intp).reshape(residual.shape) + _LEAVES * np.arange(self._trees)
-        return place
-
-    def set_leaves(self, place: Array, steps: Array) -> None:
-        first = (self._rounds - 1) * self._trees
-        for number in np.flatnonzero(np.bincount(place.ravel(), minlength=len(steps))):
-            tree, leaf = divmod(int(number), _LEAVES)
-            self._model.set_leaf_output(first + tree, leaf, steps[number])
+        found: Array = np.asarray(leaf).astype(np.intp).reshape(-1, self._trees) + _LEAVES * np.arange(self._trees)
+        return found
 
     def gain(self) -> Array:
         found = np.empty(len(self._order))
         found[self._order] = self._model.feature_importance("gain")
         return found
-
-    def predict(self, codes: Array) -> Array:
-        if not self._rounds:
-            return np.zeros((len(codes), self._trees))
-        found = self._model.predict(codes[:, self._order], raw_score=True)
-        return np.asarray(found).reshape(len(codes), self._trees)
 
 
 def _probabilities(scores: Array) -> Array:

@@ -11,29 +11,15 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from unbraid.figures import data_name, method_name
 from unbraid.report import Claim
-from unbraid.studies.assumptions.models import (
-    DATA_SETS,
-    MEAN,
-    METRICS,
-    RESAMPLES,
-    SAMPLED,
-    SEEDS,
-    UNSUPERVISED,
-    WEAKER,
-    Array,
-    Estimate,
-    Models,
-    estimate,
-    mean,
-    number,
-    rank_correlations,
-)
+from unbraid.report.estimates import SEEDS, Array, Estimate, Rule, number
+from unbraid.studies.assumptions import measures
+from unbraid.studies.assumptions.draws import RESAMPLES, Draws, Statistic, drawn, estimate, known_mean
+from unbraid.studies.assumptions.models import DATA_SETS, MEAN, METRICS, SAMPLED, UNSUPERVISED, Models
 from unbraid.studies.assumptions.selection import CASES, PAPER, Transfer, transfer
 
 CORRELATED = 0.3  # a rank correlation counts from here on
@@ -49,31 +35,6 @@ CORRELATION = (-1.0, 1.0)
 
 def _named(columns: Iterable[str]) -> dict[str, str]:
     return {column: METRICS[column] for column in columns}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The threshold of a claim, and the side on which the claim puts every number."""
-
-    numbers: str
-    """What is measured, in a few words."""
-    side: str
-    """`above` or `below`."""
-    threshold: float
-
-    def verdict(self, estimates: Iterable[Estimate]) -> str:
-        sides = [entry.side(self.threshold) for entry in estimates]
-        if sides and all(side == self.side for side in sides):
-            return "holds"
-        if any(side not in (self.side, "unclear") for side in sides):
-            return "does not hold"
-        return "cannot be said"
-
-    def text(self) -> str:
-        return (
-            f"{self.numbers}: holds where every 95 % interval over seeds is {self.side} {self.threshold:g}, "
-            f"does not hold where one is wholly on the other side, cannot be said otherwise"
-        ).replace(" -", " −")
 
 
 def judged(
@@ -125,18 +86,10 @@ def _summary(known: Mapping[str, Estimate], rule: Rule) -> str:
 # 5.2: total correlation
 
 
-def _trend(models: Models, column: str, data: str, method: str) -> float:
-    """The rank correlation of a score with the strength of the regularisation, over all models of a method."""
-    cells = models.cells(data, method)
-    values = models.get(column)[cells]
-    strength = np.broadcast_to(models.strength[cells][:, None], values.shape) * (-1 if method in WEAKER else 1)
-    return float(rank_correlations(strength.reshape(-1, 1), values.reshape(-1, 1))[0, 0])
-
-
-def _trends(column: str, methods: Iterable[str]) -> Callable[[Models], dict[str, float]]:
-    def measure(models: Models) -> dict[str, float]:
-        cases = itertools.product(models.data_sets, methods)
-        return {f"{method_name(m)} on {data_name(data)}": _trend(models, column, data, m) for data, m in cases}
+def _trends(column: str, methods: Iterable[str]) -> Statistic:
+    def measure(draws: Draws) -> measures.Numbers:
+        cases = itertools.product(draws.models.data_sets, methods)
+        return {f"{method_name(m)} on {data_name(d)}": measures.trend(draws, column, d, m) for d, m in cases}
 
     return measure
 
@@ -155,8 +108,9 @@ def sampled_falls(models: Models, resamples: int) -> Claim:
 
 
 def factor_vae_does_not_fall(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        return {"mean": mean(_trend(models, SAMPLED, data, "factor_vae") for data in models.data_sets)}
+    def measure(draws: Draws) -> measures.Numbers:
+        found = [measures.trend(draws, SAMPLED, data, "factor_vae") for data in draws.models.data_sets]
+        return {"mean": known_mean(np.stack(found), 0)} if found else {}
 
     return judged(
         models,
@@ -173,17 +127,9 @@ def plain_is_highest(models: Models, resamples: int) -> Claim:
     def not_norb(data: str) -> bool:
         return data != "small_norb"
 
-    def measure(models: Models) -> dict[str, float]:
-        medians = models.medians(SAMPLED)
-        plain = np.isin(models.method, ("beta_vae", "beta_tc_vae")) & (models.strength == 1)
-        others = ~plain & (models.method != "annealed_vae")
-        found = {}
-        for data in models.data_sets:
-            here = (models.data == data) & np.isfinite(medians)
-            if not_norb(data) and (here & plain).any() and (here & others).any():
-                highest = medians[here & others].max()
-                found[data_name(data)] = float(medians[here & plain].mean() / highest) if highest > 0 else math.nan
-        return found
+    def measure(draws: Draws) -> measures.Numbers:
+        kept = filter(not_norb, draws.models.data_sets)
+        return {data_name(data): measures.plain_over_highest(draws, data) for data in kept}
 
     return judged(
         models,
@@ -211,34 +157,17 @@ def mean_rises(models: Models, resamples: int) -> Claim:
 
 
 def mean_exceeds_sampled(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        both = models.rows([MEAN, SAMPLED], models.cells())
-        both = both[np.isfinite(both).all(1)]
-        return {"share": mean(both[:, 0] > both[:, 1])}
-
     return judged(
         models,
         "For most models the mean codes have a higher total correlation than the sampled codes.",
         "for a large number of models, much higher (5.2, figure 4)",
         Rule("share of models with a higher total correlation of the mean", "above", MAJORITY),
-        estimate(models, measure, (0, 1), resamples),
+        estimate(models, lambda draws: {"share": measures.mean_above_sampled(draws)}, (0, 1), resamples),
         [MEAN, SAMPLED],
     )
 
 
 def only_dip_i_factorises(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        values = models.get(MEAN)
-        worst = {}
-        for method in models.methods:
-            groups = [values[models.cells(data, method)] for data in models.data_sets]
-            medians = [float(np.nanmedian(group)) for group in groups if np.isfinite(group).any()]
-            if len(medians) == len(models.data_sets):
-                worst[method] = max(medians)
-        mine = worst.pop("dip_vae_i", math.nan)
-        lowest = min(worst.values(), default=math.nan)
-        return {"ratio": mine / lowest if lowest > 0 else math.nan}
-
     return judged(
         models,
         "Only DIP-VAE-I keeps the total correlation of the mean codes low on all data sets.",
@@ -248,7 +177,7 @@ def only_dip_i_factorises(models: Models, resamples: int) -> Claim:
             "below",
             1.0,
         ),
-        estimate(models, measure, (0, math.inf), resamples),
+        estimate(models, lambda draws: {"ratio": measures.dip_i_over_lowest(draws)}, (0, math.inf), resamples),
         [MEAN],
     )
 
@@ -256,24 +185,13 @@ def only_dip_i_factorises(models: Models, resamples: int) -> Claim:
 # 5.3: agreement of metrics
 
 
-def _agreement(models: Models, data: str, pairs: Iterable[tuple[str, str]]) -> float:
-    """The mean rank correlation of pairs of metrics over all models on a data set."""
-    columns = list(models.known(METRICS))
-    table = models.rows(columns, models.cells(data))
-    if not columns:
-        return math.nan
-    matrix = rank_correlations(table, table)
-    places = {column: place for place, column in enumerate(columns)}
-    return mean(matrix[places[a], places[b]] for a, b in pairs if a in places and b in places)
-
-
 _PAIRS = list(itertools.combinations(METRICS, 2))
 _TRIO_PAIRS = list(itertools.combinations(TRIO, 2))
 
 
 def trio_agrees(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        return {data_name(data): _agreement(models, data, _TRIO_PAIRS) for data in models.data_sets}
+    def measure(draws: Draws) -> measures.Numbers:
+        return {data_name(d): measures.agreement(draws, d, _TRIO_PAIRS) for d in draws.models.data_sets}
 
     return judged(
         models,
@@ -288,8 +206,9 @@ def trio_agrees(models: Models, resamples: int) -> Claim:
 def others_disagree(models: Models, resamples: int) -> Claim:
     pairs = [pair for pair in _PAIRS if pair not in _TRIO_PAIRS]
 
-    def measure(models: Models) -> dict[str, float]:
-        return {"mean": mean(_agreement(models, data, pairs) for data in models.data_sets)}
+    def measure(draws: Draws) -> measures.Numbers:
+        found = [measures.agreement(draws, data, pairs) for data in draws.models.data_sets]
+        return {"mean": known_mean(np.stack(found), 0)} if found else {}
 
     return judged(
         models,
@@ -304,44 +223,18 @@ def others_disagree(models: Models, resamples: int) -> Claim:
 # 5.4: methods and their strengths
 
 
-def variance_shares(models: Models, column: str, data: str) -> tuple[float, float, float]:
-    """The shares of a score's variance that come from the method, from the strength within a method, and from the seed.
-
-    Components of variance of the nested design (method, strength, seed), by the method of moments on cell means; a
-    negative component counts 0. NaN without two methods, two strengths of one of them, and two seeds of a setting.
-    """
-    values, methods = models.get(column)[models.cells(data)], models.method[models.cells(data)]
-    there = np.isfinite(values)
-    values, methods, there = values[there.any(1)], methods[there.any(1)], there[there.any(1)]
-    counts = there.sum(1)
-    if not len(values) or counts.max() < 2:
-        return math.nan, math.nan, math.nan
-    means = np.nanmean(values, 1)
-    residual = np.nansum((values - means[:, None]) ** 2)
-    seed = float(residual / (counts - 1).sum())
-    groups = [(means[methods == method], counts[methods == method]) for method in sorted(set(methods))]
-    spread = [(group.var(ddof=1), mean(seed / number), len(group)) for group, number in groups if len(group) > 1]
-    if len(groups) < 2 or not spread:
-        return math.nan, math.nan, math.nan
-    strength = max(0.0, mean(variance - noise for variance, noise, _ in spread))
-    centres = np.array([group.mean() for group, _ in groups])
-    noise = mean((strength + mean(seed / number)) / len(group) for group, number in groups)
-    method = max(0.0, float(centres.var(ddof=1)) - noise)
-    total = method + strength + seed
-    if total <= 0:
-        return math.nan, math.nan, math.nan
-    return method / total, strength / total, seed / total
-
-
 def strength_matters_more(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        cases = itertools.product(models.known(METRICS), models.data_sets)
-        shares = [variance_shares(models, column, data) for column, data in cases]
-        return {"difference": mean(strength - method for method, strength, _ in shares)}
+    def shares(draws: Draws) -> Array:
+        """Mean over metrics and data sets (draws, 3)."""
+        cases = itertools.product(draws.models.known(METRICS), draws.models.data_sets)
+        found = [measures.variance_shares(draws, column, data) for column, data in cases]
+        return known_mean(np.stack(found), 0) if found else np.full((len(draws.counts), 3), np.nan)
 
-    shares = [variance_shares(models, column, data) for column in models.known(METRICS) for data in models.data_sets]
-    words = ("method", "strength", "seed")
-    parts = {f"{word}'s share": Estimate(mean(share[place] for share in shares)) for place, word in enumerate(words)}
+    def measure(draws: Draws) -> measures.Numbers:
+        found = shares(draws)
+        return {"difference": found[:, 1] - found[:, 0]}
+
+    parts = dict(zip(("method", "strength", "seed"), shares(drawn(models))[0].tolist(), strict=True))
     rule = Rule(
         "share of the variance of a score due to the strength minus that due to the method (components of variance), "
         "mean over metrics and data sets",
@@ -356,61 +249,22 @@ def strength_matters_more(models: Models, resamples: int) -> Claim:
         estimate(models, measure, CORRELATION, resamples),
         models.known(METRICS),
     )
-    shown = ", ".join(f"{name} {entry.text()}" for name, entry in parts.items() if math.isfinite(entry.value))
+    shown = ", ".join(f"{name}'s share {number(part)}" for name, part in parts.items() if math.isfinite(part))
     return Claim(claim.words, claim.paper, f"{claim.ours}; {shown}" if shown else claim.ours, claim.verdict, claim.why)
 
 
-def _winners(scores: Mapping[str, float]) -> dict[str, float]:
-    """Who has the highest score; those that share it share the win."""
-    known = {name: score for name, score in scores.items() if math.isfinite(score)}
-    best = [name for name, score in known.items() if score == max(known.values())]
-    return {name: 1 / len(best) for name in best}
-
-
-def _largest_share(contests: Iterable[Mapping[str, float]]) -> float:
-    """The share of the contests that the most frequent winner wins; NaN where nobody had a rival."""
-    wins: dict[str, float] = {}
-    number = 0
-    for scores in contests:
-        if sum(math.isfinite(score) for score in scores.values()) > 1:
-            number += 1
-            for name, part in _winners(scores).items():
-                wins[name] = wins.get(name, 0.0) + part
-    return max(wins.values()) / number if number else math.nan
-
-
 def no_method_dominates(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        contests = []
-        for column in models.known(METRICS):
-            medians = models.medians(column)
-            for data in models.data_sets:
-                groups = {method: medians[models.cells(data, method)] for method in models.methods}
-                contests.append({m: float(np.nanmax(g)) for m, g in groups.items() if np.isfinite(g).any()})
-        return {"share": _largest_share(contests)}
-
     return judged(
         models,
         "No method is the best everywhere.",
         "no model dominates the others (5.4 and 5.5, figures 7 and 8)",
         Rule("share of data sets and metrics on which the most frequent best method is the best", "below", MOSTLY),
-        estimate(models, measure, (0, 1), resamples),
+        estimate(models, lambda draws: {"share": measures.best_methods(draws)}, (0, 1), resamples),
         models.known(METRICS),
     )
 
 
 def no_strength_is_best(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        medians = {column: models.medians(column) for column in models.known(METRICS)}
-        shares = []
-        for method in models.methods:
-            contests = []
-            for values, data in itertools.product(medians.values(), models.data_sets):
-                cells = models.cells(data, method)
-                contests.append({str(models.strength[cell]): float(values[cell]) for cell in cells})
-            shares.append(_largest_share(contests))
-        return {"share": mean(shares)}
-
     return judged(
         models,
         "For no method is there one strength to take, whatever the data set and the metric.",
@@ -421,7 +275,7 @@ def no_strength_is_best(models: Models, resamples: int) -> Claim:
             "below",
             MOSTLY,
         ),
-        estimate(models, measure, (0, 1), resamples),
+        estimate(models, lambda draws: {"share": measures.best_strengths(draws)}, (0, 1), resamples),
         models.known(METRICS),
     )
 
@@ -430,48 +284,14 @@ def no_strength_is_best(models: Models, resamples: int) -> Claim:
 
 
 def unsupervised_do_not_help(models: Models, resamples: int) -> Claim:
-    def measure(models: Models) -> dict[str, float]:
-        scores, metrics = models.known(UNSUPERVISED), models.known(METRICS)
-        if not scores or not metrics:
-            return {}
-        found = []
-        for data in models.data_sets:
-            cells = models.cells(data)
-            found.append(rank_correlations(models.rows(scores, cells), models.rows(metrics, cells)))
-        stacked = np.stack(found) if found else np.zeros((0, len(scores), len(metrics)))
-        return {name: abs(mean(stacked[:, place])) for place, name in enumerate(scores.values())}
-
     return judged(
         models,
         "No unsupervised score (reconstruction, KL, ELBO, total correlation) tells which models are disentangled.",
         "no clear pattern (abstract, 5.5, figure 9)",
         Rule("size of the rank correlation with the metrics, mean over metrics and data sets", "below", CORRELATED),
-        estimate(models, measure, (0, 1), resamples),
+        estimate(models, measures.unsupervised, (0, 1), resamples),
         [*models.known(UNSUPERVISED), *models.known(METRICS)],
     )
-
-
-def across_data(models: Models, column: str) -> Array:
-    """The rank correlation of the settings' medians between data sets (data sets, data sets)."""
-    medians = models.by_setting(models.medians(column)).T
-    return rank_correlations(medians, medians)
-
-
-def _is_colour_pair(one: str, other: str) -> bool:
-    return {one.removesuffix("_official"), other.removesuffix("_official")} == {"dsprites", "color_dsprites"}
-
-
-def _transfers(colour: bool) -> Callable[[Models], dict[str, float]]:
-    """The mean over metrics and pairs of data sets: dSprites with Color-dSprites, or all others."""
-
-    def measure(models: Models) -> dict[str, float]:
-        pairs = list(itertools.combinations(range(len(models.data_sets)), 2))
-        names = models.data_sets
-        kept = [(i, j) for i, j in pairs if _is_colour_pair(names[i], names[j]) == colour]
-        matrices = [across_data(models, column) for column in models.known(METRICS)]
-        return {"mean": mean(matrix[i, j] for matrix in matrices for i, j in kept)}
-
-    return measure
 
 
 def settings_transfer_to_colour(models: Models, resamples: int) -> Claim:
@@ -480,7 +300,7 @@ def settings_transfer_to_colour(models: Models, resamples: int) -> Claim:
         "Good settings on dSprites are good on Color-dSprites.",
         "clearly correlated (5.5, figures 10 and 11)",
         Rule("rank correlation of the settings' median scores, mean over metrics", "above", CORRELATED),
-        estimate(models, _transfers(True), CORRELATION, resamples),
+        estimate(models, lambda draws: {"mean": measures.transfers(draws, True)}, CORRELATION, resamples),
         models.known(METRICS),
         data=lambda name: name.removesuffix("_official") in ("dsprites", "color_dsprites"),
     )
@@ -492,7 +312,7 @@ def settings_do_not_transfer(models: Models, resamples: int) -> Claim:
         "Good settings do not carry over between other data sets.",
         "no correlation between other data sets (abstract, 5.5, figures 10 and 11)",
         Rule("rank correlation of the settings' median scores, mean over metrics and pairs", "below", CORRELATED),
-        estimate(models, _transfers(False), CORRELATION, resamples),
+        estimate(models, lambda draws: {"mean": measures.transfers(draws, False)}, CORRELATION, resamples),
         models.known(METRICS),
     )
 
@@ -532,21 +352,9 @@ def labels_do_not_transfer(models: Models, resamples: int) -> Claim:
 
 
 def _usefulness(
-    metrics: Iterable[str], targets: Mapping[str, str], kept: Callable[[str], bool] = lambda data: True
-) -> Callable[[Models], dict[str, float]]:
-    """The rank correlation of metrics and targets, mean over both and over data sets."""
-
-    def measure(models: Models) -> dict[str, float]:
-        columns = [column for column in metrics if column in models.scores]
-        if not columns or not targets:
-            return {}
-        found = []
-        for data in filter(kept, models.data_sets):
-            cells = models.cells(data)
-            found.append(mean(rank_correlations(models.rows(columns, cells), models.rows(targets, cells)).ravel()))
-        return {"mean": mean(found)}
-
-    return measure
+    metrics: Iterable[str], targets: Iterable[str], kept: Callable[[str], bool] = lambda data: True
+) -> Statistic:
+    return lambda draws: measures.usefulness(draws, metrics, targets, kept)
 
 
 def trio_goes_with_accuracy(models: Models, resamples: int) -> Claim:

@@ -10,7 +10,9 @@ from matplotlib.figure import Figure as Drawing
 
 from unbraid import figures
 from unbraid.figures import data_name, method_colour
-from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, Array, Models, rank_correlations
+from unbraid.report.estimates import Array
+from unbraid.studies.assumptions.draws import rank_correlations
+from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, Models
 
 SMALLEST = 1e-4  # a total correlation below this is drawn as this: the axes are logarithmic
 

@@ -1,6 +1,6 @@
 """The study's finished models: from the folder to a table, from the table to arrays with a row a setting.
 
-A setting is a method with one strength. Statistics take their uncertainty from the seeds: see `estimate`.
+A setting is a method with one strength. Statistics take their uncertainty from the seeds: see `draws`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from unbraid.errors import InputError
 from unbraid.figures import data_order
 from unbraid.folder import Folder
 from unbraid.methods import METHODS
 from unbraid.record import load_runs
+from unbraid.report.estimates import Array
 from unbraid.studies.assumptions.study import SIX
-
-Array = np.ndarray[Any, Any]
 
 METRICS = {
     "scores.beta_vae": "BetaVAE",
@@ -52,9 +50,7 @@ MEAN, SAMPLED = "scores.total_correlation_mean", "scores.total_correlation_sampl
 LEARNERS = {"logistic": "logistic regression", "gbt": "boosted trees"}
 WEAKER = ("annealed_vae",)  # methods whose larger setting regularises less: a capacity, not a weight
 
-SEEDS = 3  # of a setting, below which nothing is said of its spread
 DATA_SETS = 2  # below which nothing is said of data sets in general
-RESAMPLES = 200
 
 
 # From the folder to a table
@@ -90,12 +86,13 @@ def with_strength(runs: pd.DataFrame) -> pd.DataFrame:
     """The table with a column `strength`: the value of the one setting that the study sweeps for the row's method."""
     if "strength" in runs or "method" not in runs:
         return runs.copy()
-    strengths = []
-    for _, row in runs.iterrows():
-        method = METHODS.get(row["method"]) if isinstance(row["method"], str) else None
-        (swept,) = method.sweep if method is not None and len(method.sweep) == 1 else ("",)
-        strengths.append(pd.to_numeric(row.get(f"settings.{swept}"), errors="coerce"))
-    return runs.assign(strength=np.asarray(strengths, float))
+    strength = np.full(len(runs), np.nan)
+    for name, method in METHODS.items():
+        swept = [f"settings.{setting}" for setting in method.sweep]
+        if len(swept) == 1 and swept[0] in runs:
+            values = pd.to_numeric(runs[swept[0]], errors="coerce").to_numpy(float, na_value=np.nan)
+            strength = np.where(runs["method"] == name, values, strength)
+    return runs.assign(strength=strength)
 
 
 def finished(runs: pd.DataFrame) -> pd.DataFrame:
@@ -132,8 +129,9 @@ class Models:
         order = {name: place for place, name in enumerate(SIX)}
         cells = sorted(set(keys), key=lambda key: (places[key[0]], order.get(key[1], len(order)), key[1], key[2]))
         seeds = sorted(set(done["seed"]))
-        row = np.array([{key: place for place, key in enumerate(cells)}[key] for key in keys], int)
-        column = np.array([seeds.index(seed) for seed in done["seed"]], int)
+        rows, columns = ({key: place for place, key in enumerate(found)} for found in (cells, seeds))
+        row = np.array([rows[key] for key in keys], int)
+        column = np.array([columns[seed] for seed in done["seed"]], int)
         present = np.zeros((len(cells), len(seeds)), bool)
         present[row, column] = True
         scores = {}
@@ -220,6 +218,11 @@ class Models:
         found[row, column] = values
         return found
 
+    @cached_property
+    def regularisation(self) -> Array:
+        """The strength of each cell's regularisation, larger for more (cells,)."""
+        return np.where(np.isin(self.method, WEAKER), -self.strength, self.strength)
+
     def ranks(self, data: str, method: str) -> tuple[Array, Array]:
         """The cells of a method on a data set from the weakest regularisation to the strongest, and their places 1…
 
@@ -231,122 +234,9 @@ class Models:
         at = np.array([places[strength] for strength in self.strength[cells]], int)
         return cells[at.argsort()], np.sort(at)
 
-    @cached_property
-    def _drawable(self) -> tuple[Array, Array]:
-        return np.argsort(~self.present, axis=1, kind="stable"), self.present.sum(1)[:, None]
-
-    def resampled(self, rng: np.random.Generator) -> Models:
-        """As many models for each cell, drawn with replacement from its seeds."""
-        order, counts = self._drawable
-        places = (rng.random(self.present.shape) * counts).astype(int)
-        drawn = np.take_along_axis(order, places, 1)
-        present = np.arange(self.present.shape[1])[None] < counts
-        scores = {
-            name: np.where(present, np.take_along_axis(values, drawn, 1), np.nan)
-            for name, values in self.scores.items()
-        }
-        return Models(self.data, self.method, self.strength, scores, present)
-
-
-# Statistics
-
 
 def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
     """NumPy's functions that skip NaN, without a word where there is nothing else."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return function(*arguments)
-
-
-def mean(values: Iterable[float] | Array) -> float:
-    """The mean of what is known; NaN of nothing."""
-    found = np.asarray(values if isinstance(values, np.ndarray) else list(values), float)
-    found = found[np.isfinite(found)]
-    return float(found.mean()) if found.size else math.nan
-
-
-def rank_correlations(left: Array, right: Array) -> Array:
-    """Spearman's rank correlation of the columns of two tables (n, a) and (n, b): (a, b).
-
-    Rows where either is not known are left out. NaN with fewer than three rows, or where a column is constant.
-    """
-    if np.isfinite(left).all() and np.isfinite(right).all():
-        return _correlate(left, right)
-    found = np.full((left.shape[1], right.shape[1]), np.nan)
-    for i, j in np.ndindex(found.shape):
-        rows = np.isfinite(left[:, i]) & np.isfinite(right[:, j])
-        found[i, j] = _correlate(left[rows, i : i + 1], right[rows, j : j + 1])[0, 0]
-    return found
-
-
-def _correlate(left: Array, right: Array) -> Array:
-    if len(left) < 3:
-        return np.full((left.shape[1], right.shape[1]), np.nan)
-    ranked = [rankdata(table, axis=0) - (len(table) + 1) / 2 for table in (left, right)]
-    norms = [np.sqrt((table**2).sum(0)) for table in ranked]
-    scale = np.outer(*norms)
-    return np.asarray(np.where(scale > 0, ranked[0].T @ ranked[1] / np.where(scale > 0, scale, 1), np.nan))
-
-
-def number(value: float, form: str = ".2f") -> str:
-    """With a real minus sign, and none before a zero."""
-    shown = f"{value:{form}}"
-    return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % interval, NaN where there are too few seeds for one."""
-
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-
-    def side(self, threshold: float) -> str:
-        """`above` or `below` where the whole interval is, else `unclear`."""
-        if self.low > threshold:
-            return "above"
-        return "below" if self.high < threshold else "unclear"
-
-    def text(self, form: str = ".2f") -> str:
-        if not math.isfinite(self.value):
-            return "not known"
-        shown = number(self.value, form)
-        return f"{shown} [{number(self.low, form)}, {number(self.high, form)}]" if math.isfinite(self.low) else shown
-
-
-def around(value: float, drawn: Iterable[float], seeds: int, bounds: tuple[float, float]) -> Estimate:
-    """The spread of bootstrap values around their median, put around the value itself.
-
-    Drawing n seeds from n shows (n-1)/n of the variance; the spread is widened by √(n/(n-1)) to make up for it.
-    """
-    values = np.asarray([entry for entry in drawn if math.isfinite(entry)])
-    if not math.isfinite(value) or seeds < SEEDS or len(values) < 20:
-        return Estimate(value)
-    spread = (np.quantile(values, [0.025, 0.975]) - np.median(values)) * math.sqrt(seeds / (seeds - 1))
-    low, high = np.clip(value + spread, *bounds).tolist()
-    return Estimate(value, low, high)
-
-
-Statistic = Callable[[Models], dict[str, float]]
-
-
-def estimate(
-    models: Models,
-    statistic: Statistic,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-    resamples: int = RESAMPLES,
-) -> dict[str, Estimate]:
-    """Numbers by name with 95 % intervals, from a bootstrap that draws seeds anew within every setting.
-
-    The settings and the data sets are taken as given: the interval says what other seeds would have shown.
-    """
-    values = {name: value for name, value in statistic(models).items() if math.isfinite(value)}
-    drawn: dict[str, list[float]] = {name: [] for name in values}
-    if values and models.seeds >= SEEDS:
-        rng = np.random.default_rng(0)
-        for _ in range(resamples):
-            found = statistic(models.resampled(rng))
-            for name in values:
-                drawn[name].append(found.get(name, math.nan))
-    return {name: around(value, drawn[name], models.seeds, bounds) for name, value in values.items()}

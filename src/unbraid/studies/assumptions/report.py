@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,21 +22,19 @@ from unbraid.figures import data_name, method_name
 from unbraid.pictures import Strip, sheet
 from unbraid.record import Run
 from unbraid.report import Claim, Figure, Picture, Section, Table
+from unbraid.report.estimates import SEEDS, mean
 from unbraid.show import reconstructions
-from unbraid.studies.assumptions import claims, drawings
+from unbraid.studies.assumptions import claims, drawings, measures
+from unbraid.studies.assumptions.draws import RESAMPLES, drawn, rank_correlations
 from unbraid.studies.assumptions.models import (
     MEAN,
     METRICS,
     MORE_METRICS,
-    RESAMPLES,
     SAMPLED,
-    SEEDS,
     UDR,
     UNSUPERVISED,
     Models,
     finished,
-    mean,
-    rank_correlations,
     table,
 )
 from unbraid.studies.assumptions.selection import HOW, PAPER, TRIALS, Transfer, regret_table, transfer
@@ -194,16 +193,16 @@ def _factorisation(models: Models, resamples: int) -> Section:
             continue
         title = f"total correlation of the {kind} representation against the strength of the regularisation"
         if without:
-            drawing = drawings.against_strength(models, column, without)
+            drawing = partial(drawings.against_strength, models, column, without)
             items.append(Figure(f"tc_{kind}", f"Figure {numbers[0]}: {title}", drawing, f"{note} Without AnnealedVAE."))
         if "annealed_vae" in models.methods:
-            drawing = drawings.against_strength(models, column, models.methods)
+            drawing = partial(drawings.against_strength, models, column, models.methods)
             caption = f"{note} AnnealedVAE's largest capacity is its weakest regularisation."
             items.append(Figure(f"tc_{kind}_all", f"Figure {numbers[1]}: {title}, with AnnealedVAE", drawing, caption))
     if {MEAN, SAMPLED} <= set(models.scores):
         caption = "A dot a model. Above the line the mean codes are more correlated than the sampled ones."
         title = "Figure 4: log total correlation of mean and sampled representation"
-        items.append(Figure("tc_mean_sampled", title, drawings.mean_against_sampled(models), caption))
+        items.append(Figure("tc_mean_sampled", title, partial(drawings.mean_against_sampled, models), caption))
     items += claims.judge(models, claims.FACTORISATION, resamples)
     text = "Does regularisation make the codes factorise: those sampled from q(z|x), and their means?"
     return _section("5.2 Factorising codes", text, items, "no finished model has a total correlation")
@@ -219,12 +218,12 @@ def _agreement(models: Models, resamples: int) -> Section:
         first = models.data_sets[0]
         if len(metrics) > 1:
             title = f"Figure 5: pairs of metrics on {data_name(first)}"
-            items.append(Figure("metric_pairs", title, drawings.metric_pairs(models, first), "A dot a model."))
+            items.append(Figure("metric_pairs", title, partial(drawings.metric_pairs, models, first), "A dot a model."))
         title, caption = "rank correlation of metrics", "Spearman's, over all models of a data set, in hundredths."
-        drawing = drawings.by_data(models, metrics, metrics)
+        drawing = partial(drawings.by_data, models, metrics, metrics)
         items.append(Figure("metric_correlation", f"Figure 6: {title}", drawing, caption))
         if more := models.known(MORE_METRICS):
-            drawing = drawings.by_data(models, {**metrics, **more}, {**metrics, **more}, 3.6, 3.1, 3)
+            drawing = partial(drawings.by_data, models, {**metrics, **more}, {**metrics, **more}, 3.6, 3.1, 3)
             items.append(Figure("metric_correlation_all", f"Beyond figure 6: {title}, more of them", drawing, caption))
     items += claims.judge(models, claims.AGREEMENT, resamples)
     text = "Do the metrics rank models alike?"
@@ -239,13 +238,13 @@ def _importance(models: Models, resamples: int) -> Section:
     metrics = models.known(METRICS)
     if metrics:
         caption = "All finished models of a method, its strengths and seeds together; the bar is the median."
-        drawing = drawings.scores_by_method(models)
+        drawing = partial(drawings.scores_by_method, models)
         items.append(Figure("scores_by_method", "Figure 7: scores by method", drawing, caption))
         caption = (
             "Median over seeds; strengths from the weakest regularisation (1) to the strongest; AnnealedVAE's largest "
             "capacity is its weakest."
         )
-        drawing = drawings.scores_by_strength(models)
+        drawing = partial(drawings.scores_by_strength, models)
         items.append(Figure("scores_by_strength", "Figure 8: scores by strength", drawing, caption))
         shares = _variance_table(models)
         if len(shares):
@@ -260,7 +259,7 @@ def _variance_table(models: Models) -> pd.DataFrame:
     rows = []
     for data in models.data_sets:
         for column, name in models.known(METRICS).items():
-            shares = claims.variance_shares(models, column, data)
+            shares = measures.variance_shares(drawn(models), column, data)[0].tolist()
             if math.isfinite(shares[0]):
                 words = ("method", "strength", "seed")
                 parts = {word: f"{100 * share:.0f} %" for word, share in zip(words, shares, strict=True)}
@@ -278,19 +277,19 @@ def _choice(models: Models, resamples: int) -> Section:
         caption = "Spearman's, over all models of a data set, in hundredths."
         if models.known(UDR):
             caption += " UDR, of Duan et al. (2020), is not in the paper; it compares the seeds of one setting."
-        drawing = drawings.by_data(models, scores, metrics, 2.5, 1.9)
+        drawing = partial(drawings.by_data, models, scores, metrics, 2.5, 1.9)
         title = "Figure 9: rank correlation of unsupervised scores and metrics"
         items.append(Figure("unsupervised", title, drawing, caption))
     if metrics and len(models.data_sets) > 1:
         names = [data_name(data) for data in models.data_sets]
-        matrices = {name: claims.across_data(models, column) for column, name in metrics.items()}
+        matrices = {name: measures.across_data(drawn(models), column)[0] for column, name in metrics.items()}
         side = 1.5 + 0.24 * len(names)
-        drawing = drawings.matrices(matrices, names, names, side, side * 0.85, 3)
+        drawing = partial(drawings.matrices, matrices, names, names, side, side * 0.85, 3)
         caption = "Spearman's, of the settings' medians over seeds, in hundredths."
         items.append(Figure("transfer", "Figure 10: rank correlation of settings between data sets", drawing, caption))
         title = f"Figure 11: scores on {names[0]} (across) and on other data sets (up)"
         caption = "A dot a setting: its medians over seeds."
-        items.append(Figure("transfer_scatter", title, drawings.scatter_of_settings(models), caption))
+        items.append(Figure("transfer_scatter", title, partial(drawings.scatter_of_settings, models), caption))
     if metrics and models.present.shape[1] > 1:
         found = transfer(models, resamples=resamples)
         title = "Table 1: probability of doing at least as well as a random model"
@@ -370,7 +369,7 @@ def _usefulness(models: Models, resamples: int) -> Section:
     metrics = models.known(METRICS)
     if metrics and models.downstream:
         caption = "LR: logistic regression, GBT: boosted trees, on so many points. Spearman's, in hundredths."
-        drawing = drawings.by_data(models, metrics, models.downstream, 2.7, 2.0)
+        drawing = partial(drawings.by_data, models, metrics, models.downstream, 2.7, 2.0)
         title = "Figure 12: rank correlation of metrics and downstream accuracy"
         items.append(Figure("downstream", title, drawing, caption))
     if metrics:
@@ -379,7 +378,7 @@ def _usefulness(models: Models, resamples: int) -> Section:
             title = f"Figure {number}: statistical efficiency of {learner} against the metrics"
             caption = "A dot a model. Efficiency: accuracy on 100 points over accuracy on the most points."
             name = f"efficiency_{column.split('.')[2]}"
-            items.append(Figure(name, title, drawings.efficiency(models, column), caption))
+            items.append(Figure(name, title, partial(drawings.efficiency, models, column), caption))
     items += claims.judge(models, claims.USEFULNESS, resamples)
     text = (
         "Do disentangled codes help to predict the factors, and from fewer labels? Codes that tell nothing are "

@@ -10,19 +10,9 @@ import numpy as np
 import pandas as pd
 
 from unbraid.figures import data_name
-from unbraid.studies.assumptions.models import (
-    METRICS,
-    RESAMPLES,
-    SEEDS,
-    UDR,
-    Array,
-    Estimate,
-    Models,
-    around,
-    estimate,
-    mean,
-    quietly,
-)
+from unbraid.report.estimates import SEEDS, Array, Estimate, mean
+from unbraid.studies.assumptions.draws import RESAMPLES, Draws, around, drawn, estimate, known_mean, medians
+from unbraid.studies.assumptions.models import METRICS, UDR, Models, quietly
 
 TRIALS = 10_000
 CASES = {
@@ -138,18 +128,16 @@ def _pairs(chosen: Array, wins: Array, same_metric: bool, same_data: bool) -> Ar
 
 def _over_seeds(matrix: Array, seeds: int, resamples: int) -> Estimate:
     """The mean over pairs of different seeds, with a bootstrap interval over seeds."""
-
-    def weighted(weights: Array) -> float:
-        pairs = np.outer(weights, weights) * np.isfinite(matrix)
-        np.fill_diagonal(pairs, 0)
-        return float((pairs * np.nan_to_num(matrix)).sum() / pairs.sum()) if pairs.sum() else math.nan
-
     count = len(matrix)
     if count < 2:
         return Estimate(math.nan)
     rng = np.random.default_rng(0)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples if count >= SEEDS else 0)
-    return around(weighted(np.ones(count)), [weighted(row) for row in drawn], min(count, seeds), (0, 1))
+    counts = rng.multinomial(count, np.full(count, 1 / count), size=resamples if count >= SEEDS else 0)
+    counts = np.concatenate([np.ones((1, count), int), counts])  # first the seeds as they are
+    known = np.isfinite(matrix) & ~np.eye(count, dtype=bool)
+    parts = [np.einsum("ds,dt,st->d", counts, counts, part) for part in (np.where(known, matrix, 0), known)]
+    found = quietly(np.divide, *parts)
+    return around(found[0], found[1:], min(count, seeds), (0, 1))
 
 
 # What each way of choosing loses
@@ -172,59 +160,61 @@ HOW = (
 )
 
 
-def regrets(models: Models) -> dict[tuple[str, str, str], float]:
-    """By strategy, metric and data set; strategies whose scores are not known are left out."""
-    found: dict[tuple[str, str, str], float] = {}
+def regrets(draws: Draws) -> dict[tuple[str, str, str], Array]:
+    """By strategy, metric and data set, in every draw; strategies whose scores are not known are left out."""
+    models = draws.models
+    found: dict[tuple[str, str, str], Array] = {}
     for metric in models.known(METRICS):
-        scores, settings = models.get(metric), models.by_setting(models.medians(metric))
+        scores, by_median = models.get(metric), draws.by_setting(draws.medians(metric))
+        expected, known = draws.by_setting(draws.means(metric)), draws.known(metric)
         for place, data in enumerate(models.data_sets):
             cells = models.cells(data)
-            here = scores[cells]
+            here, counts = scores[cells], known[:, cells]
             if not np.isfinite(here).any():
                 continue
-            best = float(np.nanmax(here))
-            selected = {"random": mean(here), "oracle": best}
+            best = _by_score(here, here, counts)
+            mean_score = quietly(np.divide, np.einsum("dcs,cs->d", counts, np.nan_to_num(here)), counts.sum((1, 2)))
+            selected = {"random": mean_score, "oracle": best}
             for strategy, (column, more) in SCORED.items():
-                selected[strategy] = _by_score(here, models.get(column)[cells] * (1 if more else -1))
+                selected[strategy] = _by_score(here, models.get(column)[cells] * (1 if more else -1), counts)
             for column, strategy in UDR.items():
-                selected[strategy] = _by_setting(here, models.get(column)[cells])
-            expected = models.by_setting(quietly(np.nanmean, scores, 1))[place]
-            selected["best setting (labels)"] = _best(settings[place], expected)
-            others = [_best(settings[other], expected) for other in range(len(settings)) if other != place]
-            selected["transfer from another data set"] = mean(others)
+                selected[strategy] = _by_setting(here, models.get(column)[cells], counts)
+            mine = expected[:, place]
+            selected["best setting (labels)"] = _best(by_median[:, place], mine)
+            others = [_best(by_median[:, other], mine) for other in range(len(models.data_sets)) if other != place]
+            if others:
+                selected["transfer from another data set"] = known_mean(np.stack(others), 0)
             found |= {(strategy, metric, data): best - value for strategy, value in selected.items()}
-    return {key: value for key, value in found.items() if math.isfinite(value)}
+    return {key: value for key, value in found.items() if math.isfinite(value[0])}
 
 
-def _by_score(scores: Array, by: Array) -> float:
-    """The score of the model with the highest value."""
-    there = np.isfinite(scores) & np.isfinite(by)
-    if not there.any():
-        return math.nan
-    return float(scores.ravel()[np.where(there, by, -np.inf).argmax()])
+def _by_score(scores: Array, by: Array, counts: Array) -> Array:
+    """The score of the model with the highest value among those drawn, of scores and values (cells, seeds)."""
+    there = ((counts > 0) & np.isfinite(by)).reshape(len(counts), -1)
+    chosen = np.where(there, by.ravel(), -np.inf).argmax(1)
+    return np.asarray(np.where(there.any(1), scores.ravel()[chosen], np.nan))
 
 
-def _by_setting(scores: Array, by: Array) -> float:
+def _by_setting(scores: Array, by: Array, counts: Array) -> Array:
     """The score of the model with the highest value within the setting with the highest median value."""
-    there = np.isfinite(scores) & np.isfinite(by)
-    if not there.any():
-        return math.nan
-    medians = quietly(np.nanmedian, np.where(there, by, np.nan), 1)
-    cell = int(np.nanargmax(medians))
-    return _by_score(scores[cell], by[cell])
+    middle = medians(np.where(np.isfinite(scores), by, np.nan), counts)
+    best = np.where(np.isfinite(middle), middle, -np.inf).argmax(1)
+    only = np.arange(len(scores)) == best[:, None]  # (draws, cells)
+    return _by_score(scores, by, counts * only[:, :, None])
 
 
-def _best(by: Array, expected: Array) -> float:
-    """What is expected of the setting with the highest value, among those that are known here."""
+def _best(by: Array, expected: Array) -> Array:
+    """What is expected of the setting with the highest value (draws, settings), among those that are known here."""
     there = np.isfinite(by) & np.isfinite(expected)
-    return float(expected[np.where(there, by, -np.inf).argmax()]) if there.any() else math.nan
+    chosen = np.where(there, by, -np.inf).argmax(1)
+    return np.asarray(np.where(there.any(1), expected[np.arange(len(by)), chosen], np.nan))
 
 
-def regret_means(models: Models) -> dict[str, float]:
+def regret_means(draws: Draws) -> dict[str, Array]:
     """By strategy, the mean over metrics and data sets."""
-    found = regrets(models)
+    found = regrets(draws)
     return {
-        strategy: mean(values)
+        strategy: known_mean(np.stack(values), 0)
         for strategy in STRATEGIES
         if (values := [value for key, value in found.items() if key[0] == strategy])
     }
@@ -232,10 +222,10 @@ def regret_means(models: Models) -> dict[str, float]:
 
 def regret_table(models: Models, resamples: int = RESAMPLES) -> pd.DataFrame:
     """A row a strategy: mean regret with its interval over seeds, then the mean by metric and by data set."""
-    found, means = regrets(models), estimate(models, regret_means, (0, math.inf), resamples)
+    found, means = regrets(drawn(models)), estimate(models, regret_means, (0, math.inf), resamples)
     rows = []
     for strategy, overall in means.items():
-        mine = {key[1:]: value for key, value in found.items() if key[0] == strategy}
+        mine = {key[1:]: float(value[0]) for key, value in found.items() if key[0] == strategy}
         row: dict[str, object] = {"strategy": strategy, "mean regret [95 %]": overall.text(".3f")}
         for metric, name in models.known(METRICS).items():
             row[name] = mean(value for key, value in mine.items() if key[0] == metric)
