@@ -13,9 +13,10 @@ PACKAGE = ROOT / "src" / "unbraid"
 
 # data -> method -> train -> represent -> metrics -> record -> study -> report: a module imports only from its left.
 ORDER = [
-    "errors", "atomic", "folder", "progress", "data", "pictures", "nets", "methods", "weights", "train", "represent",
-    "metrics", "evidence", "tables", "record", "run", "show", "engines", "study", "jobs", "population",
-    "figures", "report", "explorer", "studies", "demo", "cli",
+    "errors", "atomic", "folder", "progress", "data", "pictures", "nets", "resnet", "methods", "weights", "train",
+    "represent", "metrics", "reduction", "evidence", "probing", "translation", "fitness", "tables", "record", "run",
+    "show", "retrieve", "engines", "study", "jobs", "members", "hyperparameters", "generations", "population",
+    "figures", "lineages", "metaepochs", "rpu", "report", "explorer", "studies", "demo", "cli",
 ]  # fmt: skip
 
 

@@ -59,7 +59,8 @@ def test_last_up_conv_starts_with_the_weights_of_the_transposed_convolution() ->
 
 
 SIZES = [("assumptions", 64), ("assumptions", 32), ("assumptions", 16), ("multitask", 64), ("mlp", 64), ("mlp", 5),
-         ("small", 32), ("small", 8), ("small", 64), ("tiny", 32)]  # fmt: skip
+         ("small", 32), ("small", 8), ("small", 64), ("tiny", 32), ("intervention", 64), ("intervention", 32),
+         ("intervention_cmnist", 28), ("intervention_flowers", 32)]  # fmt: skip
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -99,6 +100,44 @@ def test_multitask_has_the_layers_of_the_papers_table_2() -> None:
     ]  # fmt: skip
     strides = [m.stride[0] for m in decoder.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)]
     assert strides == [2, 2, 2, 2, 2, 2, 1]
+
+
+CONVOLUTIONS = [(32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (64, 64, 4, 4)]
+CMNIST = [(64, 3, 4, 4), (128, 64, 4, 4), (128, 128, 3, 3)]
+FLOWERS = [(64, 3, 4, 4), (64, 64, 4, 4), (128, 64, 4, 4), (128, 128, 4, 4)]
+TABLES = {  # encoder, decoder, and discriminator or weight network
+    "intervention": (
+        64, 10, [*CONVOLUTIONS, (128, 1024), (10, 128)],
+        [(128, 10), (1024, 128), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 3, 4, 4)],
+        [*CONVOLUTIONS, (128, 1024), (1, 128)],
+    ),
+    "intervention_cmnist": (
+        28, 32, [*CMNIST, (32, 128 * 7 * 7)], [(64 * 7 * 7, 32), (64, 64, 4, 4), (64, 3, 4, 4)],
+        [*CMNIST, (128, 128 * 7 * 7), (1, 128)],
+    ),
+    "intervention_flowers": (
+        64, 48, [(128, 3, 4, 4), (128, 128, 4, 4), (256, 128, 4, 4), (256, 256, 4, 4), (512, 4096), (48, 512)],
+        [(512, 48), (4096, 512), (256, 256, 4, 4), (256, 128, 4, 4), (128, 128, 4, 4), (128, 3, 4, 4)],
+        [*FLOWERS, (256, 2048), (256, 256), (1, 256)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_intervention_has_the_layers_of_its_tables_4_to_9(name: str) -> None:
+    side, codes, encoder, decoder, critic = TABLES[name]
+    image_shape = (3, side, side)
+    assert shapes(nets.encoder(name, image_shape, codes)) == encoder
+    assert shapes(nets.decoder(name, codes, image_shape)) == decoder
+    found = nets.critic(name, image_shape)
+    assert shapes(found) == critic
+    assert found(torch.rand(2, *image_shape)).shape == (2, 1)
+    leaky = [m.negative_slope for m in found.modules() if isinstance(m, nn.LeakyReLU)]
+    assert leaky == ([0.2] * 6 if name == "intervention_flowers" else [])
+
+
+def test_a_critic_of_other_networks_is_an_encoder_with_one_output() -> None:
+    assert shapes(nets.critic("small", (1, 32, 32))) == shapes(nets.encoder("small", (1, 32, 32), 1))
 
 
 def test_mlp_has_the_layers_of_the_first_beta_vae() -> None:

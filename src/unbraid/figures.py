@@ -36,6 +36,9 @@ DATA = {
     "cars3d": "Cars3D",
     "shapes3d": "Shapes3D",
     "arm3d": "Arm3D",
+    "mpi3d_toy": "MPI3D toy",
+    "mpi3d_realistic": "MPI3D realistic",
+    "mpi3d_real": "MPI3D real",
 }
 FAINT = "#888888"
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.parametrizations import spectral_norm
 
 from unbraid.errors import InputError, nearest
 
@@ -76,13 +77,16 @@ class Network:
     multiple: int
     """The side of an image must be a multiple of this."""
     largest: int = 256
+    critic: Callable[[ImageShape], nn.Module] | None = None
+    """Images -> one logit, where its paper has a table for that; elsewhere an encoder with one output serves."""
 
 
-def _stride_two(channels: list[int]) -> list[nn.Module]:
-    """4x4 convolutions of stride 2 with ReLU, each of which halves the side."""
+def _stride_two(channels: list[int], slope: float = 0.0) -> list[nn.Module]:
+    """4x4 convolutions of stride 2 with (leaky) ReLU, each of which halves the side."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(channels):
-        layers += [nn.Conv2d(inputs, outputs, 4, 2, 1), nn.ReLU(inplace=True)]
+        activation = nn.LeakyReLU(slope, inplace=True) if slope else nn.ReLU(inplace=True)
+        layers += [nn.Conv2d(inputs, outputs, 4, 2, 1), activation]
     return layers
 
 
@@ -157,6 +161,39 @@ def _mlp_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
     )  # fmt: skip
 
 
+def _cmnist_trunk(image_shape: ImageShape) -> list[nn.Module]:
+    """The convolutions that tables 6 and 7 of intervention share; they end in 128 channels of a quarter of the side."""
+    convolutions = _stride_two([image_shape[0], 64, 128])
+    return [*convolutions, nn.Conv2d(128, 128, 3, 1, 1), nn.ReLU(inplace=True), nn.Flatten()]
+
+
+def _cmnist_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
+    return nn.Sequential(*_cmnist_trunk(image_shape), FullLinear(128 * (image_shape[1] // 4) ** 2, outputs))
+
+
+def _cmnist_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
+    """Table 6 begins with 4x4, from which two upconvolutions cannot reach 28x28; 7x7 can."""
+    side = image_shape[1] // 4
+    return nn.Sequential(
+        FullLinear(codes, 64 * side * side), nn.ReLU(), nn.Unflatten(1, (64, side, side)),
+        nn.ConvTranspose2d(64, 64, 4, 2, 1), nn.ReLU(inplace=True), LastUpConv(64, image_shape[0]),
+    )  # fmt: skip
+
+
+def _cmnist_critic(image_shape: ImageShape) -> nn.Module:
+    return nn.Sequential(
+        *_cmnist_trunk(image_shape), nn.Linear(128 * (image_shape[1] // 4) ** 2, 128), nn.ReLU(), FullLinear(128, 1)
+    )
+
+
+def _flowers_critic(image_shape: ImageShape) -> nn.Module:
+    return nn.Sequential(
+        *_stride_two([image_shape[0], 64, 64, 128, 128], slope=0.2), nn.Flatten(),
+        nn.Linear(128 * (image_shape[1] // 16) ** 2, 256), nn.LeakyReLU(0.2), nn.Linear(256, 256), nn.LeakyReLU(0.2),
+        FullLinear(256, 1),
+    )  # fmt: skip
+
+
 NETWORKS: dict[str, Network] = {
     # assumptions, table 2
     "assumptions": Network(
@@ -166,6 +203,13 @@ NETWORKS: dict[str, Network] = {
     "multitask": Network(_multitask_encoder, _multitask_decoder, multiple=64, largest=64),
     # the fully connected pair of the first β-VAE paper (Higgins et al. 2017, table 1, dSprites)
     "mlp": Network(_mlp_encoder, _mlp_decoder, multiple=1),
+    # intervention, tables 4 and 5, 6 and 7, 8 and 9; a critic is its discriminator and its weight network
+    "intervention": Network(_conv_encoder((32, 32, 64, 64), 128), _conv_decoder((64, 64, 32, 32), 128), multiple=16),
+    "intervention_cmnist": Network(_cmnist_encoder, _cmnist_decoder, multiple=4, critic=_cmnist_critic),
+    "intervention_flowers": Network(
+        _conv_encoder((128, 128, 256, 256), 512), _conv_decoder((256, 256, 128, 128), 512), multiple=16,
+        critic=_flowers_critic,
+    ),
     # ours, for 32x32 images and experiments on a desk; `tiny` where many models must train in an hour
     "small": Network(_conv_encoder((16, 32, 32), 128), _conv_decoder((32, 32, 16), 128), multiple=8),
     "tiny": Network(_conv_encoder((8, 16, 16), 128), _conv_decoder((16, 16, 8), 128), multiple=8),
@@ -175,15 +219,16 @@ NETWORKS: dict[str, Network] = {
 def _network(name: str, image_shape: ImageShape) -> Network:
     if name not in NETWORKS:
         raise InputError(f"there is no network '{name}'{nearest(name, NETWORKS)}")
-    network, (_, height, width) = NETWORKS[name], image_shape
-    if height != width or height % network.multiple or height > network.largest:
-        sides = f"a multiple of {network.multiple} up to {network.largest}"
-        if network.largest == network.multiple:
-            sides = f"exactly {network.largest}"
-        raise InputError(
-            f"network '{name}' cannot take images of {width} x {height}; they must be square with a side of {sides}"
-        )
+    network = NETWORKS[name]
+    _check_side(f"network '{name}'", image_shape, network.multiple, network.largest)
     return network
+
+
+def _check_side(name: str, image_shape: ImageShape, multiple: int, largest: int) -> None:
+    _, height, width = image_shape
+    if height != width or height % multiple or height > largest:
+        sides = f"exactly {largest}" if largest == multiple else f"a multiple of {multiple} up to {largest}"
+        raise InputError(f"{name} cannot take images of {width} x {height}; they must be square with a side of {sides}")
 
 
 def encoder(name: str, image_shape: ImageShape, outputs: int) -> nn.Module:
@@ -194,6 +239,12 @@ def encoder(name: str, image_shape: ImageShape, outputs: int) -> nn.Module:
 def decoder(name: str, codes: int, image_shape: ImageShape) -> nn.Module:
     """Codes (n, codes) -> (n, *image_shape)."""
     return _network(name, image_shape).decoder(codes, image_shape)
+
+
+def critic(name: str, image_shape: ImageShape) -> nn.Module:
+    """Images (n, *image_shape) -> a logit (n, 1): what tells images apart, beside the encoder of this name."""
+    network = _network(name, image_shape)
+    return network.encoder(image_shape, 1) if network.critic is None else network.critic(image_shape)
 
 
 def discriminator(codes: int, layers: int = 6, width: int = 1000) -> nn.Module:
@@ -233,3 +284,30 @@ def _uniform(count: int, rows: int, columns: int, inputs: int) -> nn.Parameter:
     """How `nn.Linear` with this many inputs starts its weights and biases."""
     bound = 1 / math.sqrt(inputs)
     return nn.Parameter(torch.empty(count, rows, columns).uniform_(-bound, bound))
+
+
+# InfoGAN-CR's networks, from its authors' code for dSprites
+
+
+def infogan_generator(codes: int, image_shape: ImageShape) -> nn.Module:
+    """Codes and noise (n, codes) -> logits of images, with batch norm behind each activation."""
+    _check_side("infogan_cr", image_shape, 16, 256)
+    side = image_shape[1] // 16
+    layers: list[nn.Module] = [
+        FullLinear(codes, 128), nn.ReLU(), nn.BatchNorm1d(128),
+        nn.Linear(128, 64 * side * side), nn.ReLU(), nn.BatchNorm1d(64 * side * side),
+        nn.Unflatten(1, (64, side, side)),
+    ]  # fmt: skip
+    for inputs, outputs in pairwise([64, 64, 32, 32]):
+        layers += [nn.ConvTranspose2d(inputs, outputs, 4, 2, 1), nn.LeakyReLU(0.2), nn.BatchNorm2d(outputs)]
+    return nn.Sequential(*layers, LastUpConv(32, image_shape[0]))
+
+
+def infogan_trunk(image_shape: ImageShape) -> nn.Module:
+    """Images -> 128 features, every layer spectrally normalised: what all of its discriminators begin with."""
+    _check_side("infogan_cr", image_shape, 16, 256)
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise([image_shape[0], 32, 32, 64, 64]):
+        layers += [spectral_norm(nn.Conv2d(inputs, outputs, 4, 2, 1)), nn.LeakyReLU(0.2)]
+    side = image_shape[1] // 16
+    return nn.Sequential(*layers, nn.Flatten(), spectral_norm(nn.Linear(64 * side * side, 128)), nn.LeakyReLU(0.2))

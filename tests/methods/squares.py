@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from unbraid.data import CodeData, RandomTasks, Rows, TaskData
+from unbraid.data import CodeData, PairData, RandomTasks, Rows, TaskData
+from unbraid.data.labelled import LabelledData, factor_labels
 
 
 def squares(channels: int = 1, side: int = 16) -> Rows:
@@ -22,3 +23,14 @@ def taught(channels: int = 1, side: int = 16, codes: int = 3) -> TaskData:
     data = squares(channels, side)
     mixed = data.all_factors().float() @ torch.linspace(-1, 1, 2 * codes).view(2, codes)
     return TaskData(CodeData(data, mixed), RandomTasks(3, width=8, layers=2))
+
+
+def labelled(channels: int = 1, side: int = 16, codes: int = 3) -> LabelledData:
+    """The same with labels for ten rows."""
+    data = taught(channels, side, codes)
+    return LabelledData(data, factor_labels(data, 10))
+
+
+def paired(channels: int = 1, side: int = 16, codes: int = 3) -> PairData:
+    """The same with a partner for each row: all that any learner may ask for."""
+    return PairData(labelled(channels, side, codes), ["row", "column"])

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.metrics.examples import factors_of, noise, perfect
 from unbraid.errors import InputError
 from unbraid.metrics import probes
+from unbraid.metrics.probes import _alike, _at_chance
 
 FACTORS = factors_of(600, (3, 5))
 CODES = np.c_[perfect(FACTORS), noise(600, 2)][:, [0, 2, 3, 1]]  # a factor in each half, beside noise
@@ -76,3 +77,44 @@ def test_degenerate_input() -> None:
 def test_errors(codes: np.ndarray, settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         probes(codes, FACTORS, **settings)  # type: ignore[arg-type]
+
+
+def test_codes_that_tell_nothing_are_at_chance_and_copies_alike() -> None:
+    assert (found(noise(600, 4))["at_chance"], found(noise(600, 4))["alike"]) == (1.0, 0.0)
+    both = found(np.c_[CODES, CODES])
+    assert (both["at_chance"], both["alike"]) == (0.0, 1.0)
+    ideal = found(CODES)
+    assert (ideal["at_chance"], ideal["alike"]) == (0.0, 0.0)
+    first = found(np.c_[perfect(FACTORS)[:, 0], noise(600, 1), perfect(FACTORS)[:, 0], noise(600, 1, seed=3)])
+    assert (first["at_chance"], first["alike"]) == (0.5, 0.5)  # one factor is in both halves, the other in none
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "chance", "guessed", "same"),
+    [  # the paper's tables 7 (random), 7 (task difficulty), 2 (z, λ = 0.1), 1 and 3 (Hessian, λ = 0.1), test rows 10,000
+        ([[11.7, 12.6], [11.7, 12.6], [11.7, 12.6]], [11.7, 12.6], [True, True], [True, True]),
+        ([[76.7, 99.8], [42.0, 99.7], [32.1, 99.7]], [11.7, 12.6], [False, False], [False, True]),
+        ([[47.6, 35.7], [47.5, 35.7], [47.5, 35.8]], [11.7, 10.0], [False, False], [True, True]),
+        ([[97.3, 64.5], [97.3, 10.1], [11.7, 64.5]], [11.7, 10.0], [False, False], [False, False]),
+        ([[93.6, 56.3], [74.7, 42.4], [57.5, 50.9]], [11.7, 10.0], [False, False], [False, False]),
+    ],
+)
+def test_degenerate_solutions_of_the_papers_tables(
+    accuracies: list[list[float]], chance: list[float], guessed: list[bool], same: list[bool]
+) -> None:
+    accuracy = np.array(accuracies) / 100
+    assert _at_chance(accuracy, np.array(chance) / 100, 10_000).tolist() == guessed
+    assert _alike(accuracy, 10_000).tolist() == same
+
+
+def test_chance_is_the_commonest_value_and_a_single_value_is_at_chance() -> None:
+    uneven = np.repeat([0, 0, 0, 1], 150)[:, None]
+    scores = probes(noise(600, 2), uneven, test=(noise(400, 2, seed=1), uneven[:400]))
+    assert scores.arrays["chance"].tolist() == [1.0]  # the first 400 rows hold zeros alone
+    assert scores["at_chance"] == 1.0
+
+
+def test_another_letter_for_the_codes() -> None:
+    scores = found(CODES, names=("digit", "background"), code="z")
+    assert {"z", "z0", "z1", "z0.digit", "gap.background"} <= set(scores)
+    assert not any(name.startswith("r") for name in scores)

@@ -12,10 +12,12 @@ from typing import Any
 
 from unbraid.data import (
     cars3d,
+    cmnist,
     dsprites_official,
     flowers102,
     image_folder,
     mnist,
+    mnist_stl10,
     mpi3d,
     shapes3d_official,
     small_norb,
@@ -29,10 +31,12 @@ from unbraid.data.factors import FactorData
 from unbraid.data.files import SCREAM, RemoteFile, stored
 from unbraid.data.labelled import with_labels
 from unbraid.data.noisy_dsprites import NoisyDSprites
-from unbraid.data.sampling import with_coarse, with_held_out, with_row_file, with_rows
+from unbraid.data.pairs import with_pairs
+from unbraid.data.sampling import with_coarse, with_correlated, with_draws, with_held_out, with_row_file, with_rows
 from unbraid.data.scream_dsprites import ScreamDSprites
 from unbraid.data.shapes3d import Shapes3D
 from unbraid.data.tasks import with_tasks
+from unbraid.data.weak_pairs import with_weak_pairs
 from unbraid.errors import InputError, nearest
 
 
@@ -53,11 +57,18 @@ class Declared:
     """Whether it needs no file."""
     count: int | None = None
     """How many images, where that is not one for each combination of factors."""
+    parts: Callable[[], str] | None = None
+    """Of data put together here, which of its parts are real on this machine."""
 
     @property
     def images(self) -> int | None:
         """How many images, None where that depends on the user's files."""
         return self.count or (math.prod(self.sizes) if self.sizes else None)
+
+    @property
+    def told(self) -> str:
+        """`source`, with what it is made of on this machine."""
+        return self.source if self.parts is None else f"{self.source}: {self.parts()}"
 
     @property
     def here(self) -> bool:
@@ -106,7 +117,16 @@ _DECLARED = [
         small_norb.open_small_norb, small_norb.FILES, count=48_600,
     ),
     Declared("mnist", mnist.NAMES, mnist.SIZES, "MNIST's files", mnist.open_mnist, mnist.FILES, count=70_000),
+    Declared(
+        "cmnist", cmnist.NAMES, cmnist.SIZES, "MNIST's digits if fetched, else scikit-learn's 1,797, in ten colours",
+        cmnist.open_cmnist, cmnist.FILES, embedded=True, count=700_000,
+    ),
     Declared("stl10", stl10.NAMES, stl10.SIZES, "STL-10's file", stl10.open_stl10, stl10.FILES, count=113_000),
+    Declared(
+        "mnist_stl10", mnist_stl10.NAMES, mnist_stl10.SIZES, "put together here in pairs",
+        mnist_stl10.open_mnist_stl10, mnist_stl10.FILES, embedded=True, count=mnist_stl10.ROWS["train"],
+        parts=mnist_stl10.parts_here,
+    ),
     Declared(
         "flowers102", flowers102.NAMES, flowers102.SIZES, "Oxford Flowers' files",
         flowers102.open_flowers102, flowers102.FILES, count=8_189,
@@ -143,6 +163,20 @@ _HELD_OUT = Wrapper(
     "",
     {"held_out": "Fraction of the rows kept for testing.", "split_seed": "Seed that chooses the rows held out."},
 )
+_CORRELATED = Wrapper(
+    with_correlated,
+    "",
+    {
+        "correlated": "Two factors that go together, as x,scale, or several pairs, as x,scale;shape,y.",
+        "correlation_width": "How far apart they stray: the width of p(a, b), both from 0 to 1; 0.1 is strong.",
+        "joint_file": "An .npy of p(a, b) instead, a row for each value of the first.",
+    },
+)
+_DRAWS = Wrapper(
+    with_draws,
+    "",
+    {"draws": "Take this many random draws for the whole data set.", "draws_seed": "Seed that chooses them."},
+)
 # In the order in which they are put around a data set.
 WRAPPERS = (
     Wrapper(
@@ -177,6 +211,8 @@ WRAPPERS = (
         },
     ),
     _HELD_OUT,
+    _CORRELATED,
+    _DRAWS,
     Wrapper(
         with_labels,
         "labels",
@@ -186,6 +222,12 @@ WRAPPERS = (
             "label_file": "An .npy of your own labels (rows, k) instead, NaN where there is none.",
         },
     ),
+    Wrapper(
+        with_weak_pairs,
+        "partners",
+        {"pair_changes": "In how many factors, chosen at random, a pair differs; 0 for one to all but one."},
+    ),
+    Wrapper(with_pairs, "shared", {"pairs": "Factors that both images of a pair share, as digit,background; or same."}),
 )
 
 
@@ -221,7 +263,8 @@ def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
 
 def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
     """What `load` opened without its codes and tasks: all rows of the data set, or with `held_out` the rows it had."""
-    without = [wrapper for wrapper in WRAPPERS if wrapper.gives or (wrapper is _HELD_OUT and not held_out)]
+    parting = (_HELD_OUT, _CORRELATED, _DRAWS)
+    without = [wrapper for wrapper in WRAPPERS if wrapper.gives or (wrapper in parting and not held_out)]
     left = {name for wrapper in without for name in wrapper.help}
     settings = {name: value for name, value in opened["settings"].items() if name not in left}
     return load(opened["name"], opened["resolution"], **settings)

@@ -176,3 +176,35 @@ def with_held_out(data: FactorData, held_out: float = 0.0, split_seed: int = 0) 
     train, test = split(data, [1 - held_out, held_out], split_seed)
     train.held_out = test
     return train
+
+
+def with_correlated(
+    data: FactorData, correlated: str = "", correlation_width: float = 0.2, joint_file: str = ""
+) -> Correlated:
+    """`data` drawn so that factors are correlated, `a,b` or several pairs `a,b;c,d`; rows held out stay as they are.
+
+    p(a, b) is a band of this width, or what an .npy file (values of a, values of b) says of one pair.
+    """
+    pairs = [tuple(part.strip() for part in pair.split(",")) for pair in correlated.split(";")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise InputError(f"correlated is '{correlated}'; expected two factors as a,b, or several pairs as a,b;c,d")
+    if not correlation_width > 0:
+        raise InputError(f"correlation_width is {correlation_width}; expected a number above 0")
+    named = [(pair[0], pair[1]) for pair in pairs]
+    if joint_file and len(named) > 1:
+        raise InputError(f"joint_file is a table of two factors and correlated names {len(named)} pairs; expected one")
+    if joint_file:
+        found = Correlated(data, {named[0]: read_array(joint_file, "probabilities")})
+    else:
+        found = Correlated(data, named, correlation_width)
+    found.held_out = data.held_out
+    return found
+
+
+def with_draws(data: FactorData, draws: int = 0, draws_seed: int = 0) -> Selection:
+    """A set of this many random rows of `data`, by weight and with repetition, as if it had no more."""
+    if draws < 1:
+        raise InputError(f"draws is {draws}; expected at least 1")
+    found = Selection(data, data.sample_index(draws, draws_seed), None)
+    found.held_out = data.held_out
+    return found

@@ -7,16 +7,22 @@ from typing import Any
 
 from unbraid.data import FactorData
 from unbraid.errors import InputError, nearest
+from unbraid.methods.ada_gvae import AdaGVAE
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.autoencoder import Autoencoder
 from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
 from unbraid.methods.beta_tc_vae import BetaTCVAE
 from unbraid.methods.beta_vae import BetaVAE
+from unbraid.methods.contrastive import Contrastive
 from unbraid.methods.dip_vae_i import DIPVAEI
 from unbraid.methods.dip_vae_ii import DIPVAEII
 from unbraid.methods.factor_vae import FactorVAE
+from unbraid.methods.factorized_support import FactorizedSupport
+from unbraid.methods.few_label_vae import FewLabelVAE
 from unbraid.methods.frozen_decoder import FrozenDecoder
 from unbraid.methods.frozen_heads import FrozenHeads
+from unbraid.methods.infogan_cr import InfoGANCR
+from unbraid.methods.intervention import Intervention
 from unbraid.methods.multitask import Multitask
 from unbraid.methods.one_head import OneHead
 from unbraid.methods.random_encoder import RandomEncoder
@@ -36,6 +42,12 @@ METHODS: dict[str, type[Method]] = {
     "random_encoder": RandomEncoder,
     "frozen_decoder": FrozenDecoder,
     "frozen_heads": FrozenHeads,
+    "few_label_vae": FewLabelVAE,
+    "intervention": Intervention,
+    "infogan_cr": InfoGANCR,
+    "factorized_support": FactorizedSupport,
+    "ada_gvae": AdaGVAE,
+    "contrastive": Contrastive,
 }
 
 __all__ = ["METHODS", "Batch", "Config", "Method", "Spec", "Terms", "build", "method_class", "setting"]

@@ -165,12 +165,15 @@ class Method(nn.Module, ABC):
 
     def descend(self, name: str, loss: Tensor) -> None:
         """One step of the optimiser `name` down the gradient of `loss`."""
-        optimiser = self.optimisers[name]
-        for group in optimiser.param_groups:
-            group["lr"] = self.rate(name)
-        optimiser.zero_grad(set_to_none=True)
+        self.optimisers[name].zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
+        self.step(name)
+
+    def step(self, name: str) -> None:
+        """One step of the optimiser `name` by the gradients that are there."""
+        for group in self.optimisers[name].param_groups:
+            group["lr"] = self.rate(name)
+        self.optimisers[name].step()
 
     def rate(self, name: str) -> float:
         """The learning rate of the optimiser `name` at this step; a learner with a schedule says so here."""

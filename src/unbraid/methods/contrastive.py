@@ -1,0 +1,153 @@
+"""Disentanglement by contrastive learning: sub-embeddings that views agree on, kept apart by a regularizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid.data.views import Views
+from unbraid.errors import InputError
+from unbraid.methods import base
+from unbraid.methods._contrastive import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
+from unbraid.methods.base import Batch, Method, Spec, Terms, setting
+from unbraid.resnet import RESNETS, resnet
+
+POSITIVES = ("pairs", "joint", "disjoint")
+HEADS = ("parts", "whole", "none")
+
+
+@dataclass(frozen=True)
+class Config(base.Config):
+    batch_size: int = setting(256, "pairs in a batch", low=1, live=True)
+    learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
+    latents: int = setting(512, "dimensions of the code r", low=1)
+    network: str = setting("resnet34", "the encoder", choices=RESNETS)
+    parts: int = setting(2, "K, how many sub-embeddings", low=1)
+    positives: str = setting(
+        "pairs",
+        "which views are positives: of one pair, of all pairs with the same labels, for part k with the same label k",
+        choices=POSITIVES,
+    )
+    head: str = setting("parts", "projection network: one for each part of r, one for the whole, none", choices=HEADS)
+    projection: int = setting(8, "dimensions of a sub-embedding of z", low=1)
+    temperature: float = setting(0.1, "temperature τ of the similarities", above=0)
+    lambda_info_min: float = setting(0.0, "weight of info_min", low=0, live=True)
+    lambda_ortho: float = setting(0.0, "weight of ortho", low=0, live=True)
+    lambda_p_ortho: float = setting(0.0, "weight of p_ortho", low=0, live=True)
+    lambda_hessian: float = setting(0.0, "weight of hessian", low=0, live=True)
+    crop: float = setting(0.5, "smallest part of the area that a view shows; 1 for no cropping", above=0, high=1)
+    flip: float = setting(0.5, "how many views are mirrored", low=0, high=1)
+    colour: float = setting(0.5, "strength of the colour distortion", low=0, high=1)
+    grey: float = setting(0.2, "how many views lose their colour", low=0, high=1)
+
+
+class Contrastive(Method):
+    """loss = sub_info_max + Σ_R λ_R·R, with R of info_min, ortho, p_ortho and hessian
+
+    The code is r, in K parts; z, of which the loss is made, is what the projection networks give. With `head` whole
+    there is one of them, and info_max takes the place of sub_info_max. With `head` none, z is r.
+    """
+
+    config_class = Config
+    config: Config
+    needs = ("images", "partners", "shared")
+    sweep = {"lambda_info_min": (0.001, 0.1), "lambda_ortho": (0.001, 0.1), "lambda_p_ortho": (0.001, 0.1),
+             "lambda_hessian": (0.001, 0.1)}  # fmt: skip
+
+    def __init__(self, config: Config, spec: Spec) -> None:
+        super().__init__(config, spec)
+        parts = config.parts
+        if config.latents < parts:
+            raise InputError(f"latents is {config.latents}; expected at least {parts}, one for each of the parts")
+        if config.head == "none" and config.latents % parts:
+            raise InputError(f"latents is {config.latents}; without a head expected a multiple of {parts}, the parts")
+        if config.head == "whole" and config.positives == "disjoint":
+            raise InputError("head is 'whole', and positives are disjoint; expected parts or none")
+        self.views = Views(config.crop, config.flip, config.colour, config.grey)
+        self.encoder = resnet(config.network, spec.image_shape, config.latents)
+        self.heads = nn.ModuleList()
+        if config.head == "parts":
+            self.heads.extend(_head(len(group), config.projection) for group in self.code_groups)
+        elif config.head == "whole":
+            self.heads.append(_head(config.latents, parts * config.projection))
+        self.add_adam("contrastive", self.parameters())
+
+    @property
+    def code_groups(self) -> list[list[int]]:
+        """The parts of r, as equal as they can be."""
+        return [part.tolist() for part in torch.arange(self.config.latents).tensor_split(self.config.parts)]
+
+    @property
+    def projection_groups(self) -> list[list[int]]:
+        """The parts of what `project` gives."""
+        width = self.config.latents if self.config.head == "none" else self.config.parts * self.config.projection
+        return [part.tolist() for part in torch.arange(width).chunk(self.config.parts)]
+
+    def update(self, batch: Batch) -> Terms:
+        images = torch.cat([batch["images"], batch["partners"]])
+        codes = self._encode(self.views(self.pixels(images)))
+        terms = self.loss(self.sub_embeddings(codes), positives(self.labels(batch["shared"].to(self.device))))
+        self.descend("contrastive", terms["loss"])
+        return {name: term.detach() for name, term in terms.items()}
+
+    def labels(self, shared: Tensor) -> Tensor:
+        """What makes pairs positives of each other: (n, 1), or (n, K) where each part has its own."""
+        if self.config.positives == "pairs":
+            return torch.arange(len(shared), device=shared.device)[:, None]
+        if not shared.shape[1]:
+            raise InputError(f"positives is '{self.config.positives}', and these pairs share no factor; expected pairs")
+        if self.config.positives == "joint":
+            combination: Tensor = torch.unique(shared, dim=0, return_inverse=True)[1]
+            return combination[:, None]
+        if shared.shape[1] != self.config.parts:
+            raise InputError(f"parts is {self.config.parts}; expected {shared.shape[1]}, one for each shared factor")
+        return shared
+
+    def loss(self, z: Tensor, positive: Tensor) -> Terms:
+        """The terms of sub-embeddings (m, K, d); `positive` is (1 or K, m, m)."""
+        tau, alike = self.config.temperature, positive.all(0)
+        whole = F.normalize(z.flatten(1), dim=1)
+        if self.config.head == "whole":
+            terms = {"info_max": info_max(whole, alike, tau)}
+        else:
+            terms = {"sub_info_max": sub_info_max(z, positive, tau)}
+        if self.hp["lambda_info_min"]:
+            terms["info_min"] = info_min(z, tau)
+        if self.hp["lambda_ortho"]:
+            terms["ortho"] = ortho(z)
+        if self.hp["lambda_p_ortho"]:
+            terms["p_ortho"] = p_ortho(z)
+        if self.hp["lambda_hessian"]:
+            terms["hessian"] = hessian(info_max(whole, alike, tau), whole, z.shape[1])
+        weighted = [self.hp.get(f"lambda_{name}", 1.0) * term for name, term in terms.items()]
+        return {"loss": torch.stack(weighted).sum(), **terms}
+
+    def sub_embeddings(self, codes: Tensor) -> Tensor:
+        """z of r (m, latents) as the losses see it, (m, K, d): each part of length 1, or with one head all of z."""
+        parts = self.config.parts
+        if self.config.head == "whole":
+            return F.normalize(self.heads[0](codes), dim=1).view(len(codes), parts, -1)
+        pieces = codes.tensor_split(parts, 1)
+        if self.config.head == "parts":
+            pieces = tuple(head(piece) for head, piece in zip(self.heads, pieces, strict=True))
+        return F.normalize(torch.stack(pieces, 1), dim=2)
+
+    def project(self, codes: Tensor) -> Tensor:
+        """z of codes r (n, latents), its parts beside each other: float32 (n, d)."""
+        return self.sub_embeddings(codes.to(self.device)).flatten(1)
+
+    def encode(self, images: Tensor) -> Tensor:
+        return self._encode(self.pixels(images))
+
+    def _encode(self, x: Tensor) -> Tensor:
+        with self.autocast():
+            codes: Tensor = self.encoder(x.contiguous(memory_format=torch.channels_last))
+        return codes.float()
+
+
+def _head(inputs: int, outputs: int) -> nn.Module:
+    """SimCLR's projection network: one hidden layer as wide as what comes in."""
+    return nn.Sequential(nn.Linear(inputs, inputs), nn.ReLU(), nn.Linear(inputs, outputs))

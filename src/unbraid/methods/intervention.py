@@ -1,0 +1,154 @@
+"""Disentanglement by intervention: an autoencoder whose features can be exchanged one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.errors import InputError
+from unbraid.methods import _intervention, _translation
+from unbraid.methods._translation import Pairs
+from unbraid.methods.base import Batch, Method, Spec, Terms, setting
+from unbraid.methods.vae import AutoencoderConfig, expected_images, negative_log_likelihood
+
+
+@dataclass(frozen=True)
+class Config(AutoencoderConfig):
+    network: str = setting(
+        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.NETWORKS
+    )
+    dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
+    lambda_1: float = setting(0.25, "weight of the image restored by the second intervention", low=0, live=True)
+    lambda_2: float = setting(10.0, "weight of the adversarial loss", low=0, live=True)
+    lambda_3: float = setting(1.0, "weight of the difficulty of translation", low=0, live=True)
+    discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
+    weight_learning_rate: float = setting(1e-5, "learning rate of the weight network's Adam", above=0, live=True)
+    translation_steps: int = setting(5, "steps of the translation network inside a step", low=0)
+    translation_rate: float = setting(2.0, "learning rate of these steps", above=0, live=True)
+    translation_width: int = setting(64, "hidden units of the translation network", low=1)
+
+
+# Appendix C, by data set.
+APPENDIX_C: Mapping[str, Mapping[str, Any]] = {
+    "dsprites": {},
+    "shapes3d": {},
+    "cmnist": {"network": "intervention_cmnist", "latents": 32, "dimensions": 16, "lambda_1": 1.0},
+    "flowers102": {
+        "network": "intervention_flowers", "latents": 48, "dimensions": 16, "lambda_1": 1.0, "lambda_2": 100.0,
+    },
+}  # fmt: skip
+
+
+class Intervention(Method):
+    """loss = reconstruction + λ₁·intervention + λ₂·adversarial + λ₃·difficulty (equation 3)
+
+    Encoder, decoder and weight network descend it, the discriminator climbs it, all by one gradient.
+    """
+
+    config_class = Config
+    config: Config
+
+    def __init__(self, config: Config, spec: Spec) -> None:
+        super().__init__(config, spec)
+        if config.latents % config.dimensions:
+            raise InputError(f"dimensions is {config.dimensions}; expected a divisor of latents, {config.latents}")
+        self.features = config.latents // config.dimensions
+        self.encoder = nets.encoder(config.network, spec.image_shape, config.latents)
+        self.decoder = nets.decoder(config.network, config.latents, spec.image_shape)
+        self.discriminator = nets.critic(config.network, spec.image_shape)
+        self.weight_network = nets.critic(config.network, spec.image_shape)
+        self.add_adam("autoencoder", [*self.encoder.parameters(), *self.decoder.parameters()])
+        self.add_adam("discriminator", self.discriminator.parameters(), "discriminator_learning_rate")
+        self.add_adam("weight_network", self.weight_network.parameters(), "weight_learning_rate")
+
+    @property
+    def code_groups(self) -> list[list[int]] | None:
+        width = self.config.dimensions
+        return [list(range(k * width, (k + 1) * width)) for k in range(self.features)] if width > 1 else None
+
+    def update(self, batch: Batch) -> Terms:
+        terms = self.loss(self.pixels(batch["images"]))
+        for optimiser in self.optimisers.values():
+            optimiser.zero_grad(set_to_none=True)
+        terms["loss"].backward()  # type: ignore[no-untyped-call]
+        for parameter in self.discriminator.parameters():
+            if parameter.grad is not None:
+                parameter.grad.neg_()  # it climbs
+        for name in self.optimisers:
+            self.step(name)
+        return {name: term.detach() for name, term in terms.items()}
+
+    def loss(self, x: Tensor) -> Terms:
+        """The terms of float images (n, C, H, W). One of weight 0 is not computed, and 0."""
+        n, likelihood = len(x), self.config.likelihood
+        z = self._codes(x)
+        k = torch.randint(self.features, (n,), device=x.device)
+        swapped = self._intervene(z, z[torch.randperm(n, device=x.device)], k)  # intervention 1
+        wanted = [z, swapped, *(self._translation_codes(z) if self.hp["lambda_3"] else ())]
+        outputs = self._outputs(torch.cat(wanted))
+        images = expected_images(outputs, likelihood)
+        reconstruction = negative_log_likelihood(outputs[:n], x, likelihood)
+        zero, (lambda_1, lambda_2, lambda_3) = x.new_zeros(()), (self.hp[f"lambda_{i}"] for i in (1, 2, 3))
+        intervention = self._restored(x, z, images[n : 2 * n], k) if lambda_1 else zero
+        adversarial = self._adversarial(images[: 2 * n]) if lambda_2 else zero
+        difficulty = self._difficulty(images[2 * n :]) if lambda_3 else zero
+        return {
+            "loss": reconstruction + lambda_1 * intervention + lambda_2 * adversarial + lambda_3 * difficulty,
+            "reconstruction": reconstruction,
+            "intervention": intervention,
+            "adversarial": adversarial,
+            "difficulty": difficulty,
+        }
+
+    def _restored(self, x: Tensor, z: Tensor, moved: Tensor, k: Tensor) -> Tensor:
+        """L_in: intervention 2 sets feature k of the encoded intervened images back, which should give x again."""
+        outputs = self._outputs(self._intervene(self._codes(moved), z, k))
+        return negative_log_likelihood(outputs, x, self.config.likelihood)
+
+    def _adversarial(self, images: Tensor) -> Tensor:
+        """L_adv of reconstructions, the real images, and as many intervened ones behind them."""
+        with self.autocast():
+            logits = self.discriminator(images)
+            weights = self.weight_network(images[len(images) // 2 :])
+        real, fake = logits.float()[:, 0].chunk(2)
+        return _intervention.adversarial(real, fake, _intervention.normalised(weights.float()[:, 0]))
+
+    def _translation_codes(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """The batch's codes with one of its values of a random feature in all of them, and with another."""
+        n = len(z)
+        k = torch.randint(self.features, (1,), device=z.device).expand(n)
+        a, b = torch.rand(n, device=z.device).argsort()[[0, -1]]
+        return self._intervene(z, z[a].expand_as(z), k), self._intervene(z, z[b].expand_as(z), k)
+
+    def _difficulty(self, images: Tensor) -> Tensor:
+        """L_diff of images u and as many v behind them: half of the pairs train the translation, the others test it."""
+        u, v = images.flatten(1).chunk(2)
+        n, config = len(u), self.config
+        train, test = (Pairs(u[None, rows], v[None, rows]) for rows in (slice(0, (n + 1) // 2), slice(n // 2, n)))
+        weights = _translation.first_weights(train, config.translation_width)
+        rate = self.hp["translation_rate"]
+        return _translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
+
+    def _intervene(self, codes: Tensor, others: Tensor, features: Tensor) -> Tensor:
+        return _intervention.intervened(codes, others, features, self.config.dimensions)
+
+    def _codes(self, x: Tensor) -> Tensor:
+        with self.autocast():
+            codes: Tensor = self.encoder(x)
+        return codes.float()
+
+    def _outputs(self, codes: Tensor) -> Tensor:
+        with self.autocast():
+            outputs: Tensor = self.decoder(codes)
+        return outputs.float()
+
+    def encode(self, images: Tensor) -> Tensor:
+        return self._codes(self.pixels(images))
+
+    def decode(self, codes: Tensor) -> Tensor:
+        return expected_images(self._outputs(codes.to(self.device)), self.config.likelihood)

@@ -1,0 +1,349 @@
+"""The losses of intervention against closed forms, slow loops and finite differences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tests.methods.squares import squares
+from unbraid.errors import InputError
+from unbraid.methods import METHODS, Spec, build
+from unbraid.methods._intervention import adversarial, intervened, normalised
+from unbraid.methods._translation import EDGE, LEAST, Pairs, cross_entropy, difficulty, first_weights
+from unbraid.methods.intervention import APPENDIX_C, Intervention
+
+DATA = squares()
+SMALL = {"network": "small", "latents": 4, "batch_size": 8, "translation_width": 8}
+
+
+def make(**settings: Any) -> Intervention:
+    torch.manual_seed(0)
+    method = build("intervention", DATA, {**SMALL, **settings})
+    assert isinstance(method, Intervention)
+    return method
+
+
+def pixels(method: Intervention, n: int = 8) -> Tensor:
+    return method.pixels(DATA.sample(n, 0)[0])
+
+
+# Interventions
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 6])
+def test_an_intervention_replaces_one_feature_of_each_code(dimensions: int) -> None:
+    torch.manual_seed(0)
+    codes, others = torch.randn(2, 10, 6)
+    features = torch.randint(6 // dimensions, (10,))
+    found = intervened(codes, others, features, dimensions)
+    for row in range(10):
+        for column in range(6):
+            source = others if column // dimensions == features[row] else codes
+            assert found[row, column] == source[row, column]
+
+
+class ReadsFactors(nn.Module):
+    """Images of `squares` -> row and column as two codes; with `mixed` the second is column + 2·row."""
+
+    def __init__(self, mixed: bool) -> None:
+        super().__init__()
+        self.mixed = mixed
+
+    def forward(self, images: Tensor) -> Tensor:
+        bright = images[:, 0] > 0.5
+        rows, columns = (bright.any(axis).float().argmax(1) / 2 for axis in (2, 1))
+        return torch.stack([rows, columns + 2 * rows if self.mixed else columns], 1)
+
+
+class DrawsFactors(nn.Module):
+    """The way back: the nearest square that exists, as logits so large that a pixel's cross-entropy is 0."""
+
+    def __init__(self, mixed: bool) -> None:
+        super().__init__()
+        self.mixed = mixed
+
+    def forward(self, codes: Tensor) -> Tensor:
+        row, second = codes.round().long().T
+        column = second - 2 * row if self.mixed else second
+        index = DATA.index_of(torch.stack([row, column], 1).clamp(0, 5))
+        return 200.0 * (DATA.images_at(index).float() / 255 - 0.5)
+
+
+def restored_by(mixed: bool) -> tuple[float, float]:
+    """`reconstruction` and `intervention` of an autoencoder with these codes."""
+    method = make(latents=2, lambda_2=0.0, lambda_3=0.0)
+    method.encoder, method.decoder = ReadsFactors(mixed), DrawsFactors(mixed)
+    terms = method.loss(method.pixels(DATA.images_at(range(36))))
+    return float(terms["reconstruction"]), float(terms["intervention"])
+
+
+def test_proposition_1_intervention_2_restores_the_image_where_codes_are_the_factors() -> None:
+    assert restored_by(mixed=False) == (0.0, 0.0)
+
+
+def test_it_does_not_where_a_feature_cannot_be_exchanged_alone() -> None:
+    reconstruction, intervention = restored_by(mixed=True)
+    assert reconstruction == 0.0  # the codes say everything
+    assert intervention > 100.0  # but exchanging the row leads out of what exists
+
+
+# Weights and the adversary
+
+
+def test_weights_are_exponentials_over_their_mean() -> None:
+    torch.manual_seed(0)
+    logits = 2 * torch.randn(50, dtype=torch.float64)
+    weights = normalised(logits)
+    assert torch.allclose(weights, logits.exp() / logits.exp().mean())
+    assert float(weights.mean()) == pytest.approx(1)
+    assert bool((weights > 0).all())
+    assert torch.equal(normalised(torch.zeros(7)), torch.ones(7))
+    assert bool(normalised(logits + 1e4).isfinite().all())  # exp alone would be infinite
+
+
+def test_the_gradient_knows_of_the_normalisation() -> None:
+    """A constant added to all logits changes no weight, so gradients sum to 0."""
+    logits = torch.linspace(-1, 2, 9, dtype=torch.float64).requires_grad_()
+    (normalised(logits) * torch.arange(9)).sum().backward()
+    assert logits.grad is not None
+    assert float(logits.grad.sum()) == pytest.approx(0, abs=1e-12)
+    assert float(logits.grad.abs().sum()) > 1
+
+
+def joint() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """p of two correlated factors of three values, and ṗ of equation 1: for two factors, the product of marginals."""
+    a, b = np.indices((3, 3))
+    p = np.exp(-((a - b) ** 2) / 2)
+    p /= p.sum()
+    return p, np.outer(p.sum(1), p.sum(0))
+
+
+def states(p: np.ndarray[Any, Any], n: int = 20_000) -> Tensor:
+    """As many states as a sample of p of this size would have, without its noise."""
+    return torch.from_numpy(np.repeat(np.arange(p.size), np.round(n * p.ravel()).astype(int)))
+
+
+def test_the_adversarial_loss_of_the_best_discriminator_is_a_divergence() -> None:
+    p, q = joint()
+    real, fake = states(p), states(q)
+    for weights in (np.ones(9), (p / q).ravel()):
+        reached = q.ravel() * weights
+        best = torch.from_numpy(np.log(p.ravel() / reached))  # logit of p / (p + wṗ)
+        found = adversarial(best[real], best[fake], torch.from_numpy(weights)[fake])
+        middle = (p.ravel() + reached) / 2
+        divergence = (p.ravel() * np.log(p.ravel() / middle) + reached * np.log(reached / middle)).sum() / 2
+        assert float(found) == pytest.approx(2 * divergence - math.log(4), abs=2e-3)
+
+
+def test_proposition_2_the_weights_learned_are_the_true_ones() -> None:
+    """Discriminator and weights are tables of the nine states; the loss alone must bring ṗ to p."""
+    p, q = joint()
+    real, fake = states(p, 2000), states(q, 2000)
+    verdicts, logits = (torch.zeros(9, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    up, down = torch.optim.Adam([verdicts], 0.05, maximize=True), torch.optim.Adam([logits], 0.02)
+    for step in range(900):
+        if step == 600:
+            for optimiser in (up, down):
+                optimiser.param_groups[0]["lr"] /= 5
+        loss = adversarial(verdicts[real], verdicts[fake], normalised(logits[fake]))
+        up.zero_grad()
+        down.zero_grad()
+        loss.backward()
+        up.step()
+        down.step()
+    found = logits.detach().exp() / logits.detach()[fake].exp().mean()
+    assert np.allclose(found.numpy(), (p / q).ravel(), rtol=0.1)
+    assert (p / q).max() / (p / q).min() > 3  # they were far from equal
+
+
+def test_one_gradient_moves_both_sides() -> None:
+    """The discriminator's gradient is the loss's with its sign turned, everyone else's the loss's own."""
+    method = make()
+    torch.manual_seed(1)
+    named = dict(method.named_parameters())
+    slopes = torch.autograd.grad(method.loss(pixels(method))["loss"], list(named.values()))
+    torch.manual_seed(1)
+    method.update({"images": DATA.sample(8, 0)[0]})
+    for (name, parameter), slope in zip(named.items(), slopes, strict=True):
+        assert parameter.grad is not None
+        sign = -1 if name.startswith("discriminator") else 1
+        assert torch.allclose(parameter.grad, sign * slope, atol=1e-6, rtol=1e-4), name
+        assert float(slope.abs().sum()) > 0, name
+
+
+# Algorithm 1
+
+
+def tiny(n: int = 3, pixels: int = 4, tasks: int = 1) -> tuple[Tensor, Pairs, Pairs, list[Tensor]]:
+    """What pairs are made of, training and test pairs made of it, and weights of a translation that is no copy."""
+    torch.manual_seed(0)
+    made_of = torch.randn(4, tasks, n, pixels, dtype=torch.float64)
+    u, v, other_u, other_v = made_of.requires_grad_().sigmoid()
+    train, test = Pairs(u, v), Pairs(other_u, other_v)
+    hidden, output, bias = first_weights(Pairs(u.detach(), v.detach()), 5)
+    output = 0.3 * torch.randn_like(output)
+    return made_of, train, test, [weight.detach().requires_grad_() for weight in (hidden, output, bias)]
+
+
+def test_the_gradient_goes_through_the_inner_steps() -> None:
+    """Against finite differences, in float64, of everything the pairs are made of."""
+    made_of, train, test, weights = tiny()
+    difficulty(train, test, weights, 3, 0.7, through=True).sum().backward()
+
+    def value(moved: Tensor) -> float:
+        u, v, other_u, other_v = moved.sigmoid()
+        return float(difficulty(Pairs(u, v), Pairs(other_u, other_v), weights, 3, 0.7, through=False).sum())
+
+    assert made_of.grad is not None
+    with torch.no_grad():
+        for place in range(made_of.numel()):
+            step = torch.zeros(made_of.numel(), dtype=torch.float64)
+            step[place] = 1e-5
+            step = step.view_as(made_of)
+            slope = (value(made_of + step) - value(made_of - step)) / 2e-5
+            assert float(made_of.grad.flatten()[place]) == pytest.approx(slope, rel=1e-5, abs=1e-8)
+    assert float(made_of.grad[:2].abs().max()) > 1e-2  # training pairs matter through the steps alone
+
+
+def test_without_it_training_pairs_have_no_gradient() -> None:
+    made_of, train, test, weights = tiny()
+    difficulty(train, test, weights, 3, 0.7, through=False).sum().backward()
+    assert made_of.grad is not None
+    assert float(made_of.grad[1].abs().max()) == 0
+
+
+def test_algorithm_1_by_hand() -> None:
+    """Gradient descent written out with its derivatives, for one task."""
+    _, train, test, weights = tiny(n=6, pixels=4)
+    found = float(difficulty(train, test, weights, 4, 0.7, through=False)[0])
+    u, v, other_u, other_v = (x.detach().numpy()[0] for x in (train.u, train.v, test.u, test.v))
+    hidden, output, bias = (weight.detach().numpy()[0].copy() for weight in weights)
+    mean = u.mean(0)
+    spread = math.sqrt(np.mean(((u - mean) ** 2).sum(1)) + LEAST)
+
+    def forward(x: Any) -> tuple[Any, Any, Any]:
+        seen = (x - mean) / spread
+        units = np.maximum(seen @ hidden, 0) / math.sqrt(5)
+        copy = EDGE + (1 - 2 * EDGE) * x
+        return seen, units, np.log(copy / (1 - copy)) + units @ output + bias
+
+    for _ in range(4):
+        seen, units, logits = forward(u)
+        errors = (1 / (1 + np.exp(-logits)) - v) / len(u)
+        back = (errors @ output.T) * (units > 0) / math.sqrt(5)
+        hidden -= 0.7 / 4 * seen.T @ back
+        output -= 0.7 * units.T @ errors
+        bias -= 0.7 * errors.sum(0, keepdims=True)
+    chance = 1 / (1 + np.exp(-forward(other_u)[2]))
+    expected = -(other_v * np.log(chance) + (1 - other_v) * np.log(1 - chance)).sum(1).mean()
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_tasks_do_not_know_of_each_other() -> None:
+    _, train, test, weights = tiny(tasks=3)
+    together = difficulty(train, test, weights, 3, 0.7, through=False)
+    for task in range(3):
+        one = slice(task, task + 1)
+        own = [weight[one].detach().requires_grad_() for weight in weights]
+        pairs = (Pairs(pair.u[one], pair.v[one]) for pair in (train, test))
+        assert torch.allclose(difficulty(*pairs, own, 3, 0.7, through=False)[0], together[task])
+
+
+def test_a_translation_begins_as_a_copy_and_learns() -> None:
+    torch.manual_seed(0)
+    u = torch.rand(1, 64, 36).round()
+    v = u.roll(1, 2)
+    train, test = Pairs(u[:, :32], v[:, :32]), Pairs(u[:, 32:], v[:, 32:])
+    weights = first_weights(train, 64)
+    losses = [float(difficulty(train, test, weights, steps, 2.0, through=False)) for steps in (0, 5, 100)]
+    copy = float(cross_entropy(test.v, torch.logit(EDGE + (1 - 2 * EDGE) * test.u)))
+    assert losses[0] == pytest.approx(copy)
+    assert losses[0] > 1.3 * losses[1] > 1.3 * losses[2]
+    constant = Pairs(v[:, :32], v[:, :32])
+    assert float(difficulty(constant, Pairs(test.v, test.v), weights, 5, 2.0, through=False)) < 1.0
+
+
+def test_difficulty_of_the_method_is_that_of_halves_of_its_batch() -> None:
+    method = make()
+    torch.manual_seed(3)
+    images = torch.rand(16, 1, 16, 16)
+    torch.manual_seed(4)
+    found = method._difficulty(images)
+    u, v = images.flatten(1).chunk(2)
+    torch.manual_seed(4)
+    train, test = Pairs(u[None, :4], v[None, :4]), Pairs(u[None, 4:], v[None, 4:])
+    expected = difficulty(train, test, first_weights(train, 8), 5, 2.0, through=False)
+    assert torch.allclose(found, expected[0])
+
+
+def test_translation_codes_differ_in_one_feature_which_is_the_same_for_all() -> None:
+    method = make(dimensions=2)
+    z = torch.randn(8, 4)
+    torch.manual_seed(0)
+    u, v = (codes.unflatten(1, (2, 2)) for codes in method._translation_codes(z))
+    changed = (u != v).any(2).any(0)
+    assert int(changed.sum()) == 1
+    own, k = z.unflatten(1, (2, 2)), int(changed.float().argmax())
+    for found in (u, v):
+        assert torch.equal(found[:, 1 - k], own[:, 1 - k])
+        assert len(found[:, k].unique(dim=0)) == 1
+        assert bool((found[0, k] == own[:, k]).all(1).any())  # a value that occurs
+
+
+# The method
+
+
+def test_terms_are_those_of_equation_3() -> None:
+    method = make(lambda_1=0.5, lambda_2=3.0, lambda_3=0.7)
+    torch.manual_seed(2)
+    terms = method.loss(pixels(method))
+    parts = 0.5 * terms["intervention"] + 3 * terms["adversarial"] + 0.7 * terms["difficulty"]
+    assert torch.allclose(terms["loss"], terms["reconstruction"] + parts)
+    x, z = pixels(method), method.encode(DATA.sample(8, 0)[0])
+    expected = F.binary_cross_entropy(method.decode(z), x, reduction="sum") / 8
+    assert torch.allclose(terms["reconstruction"], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["lambda_1", "lambda_2", "lambda_3"])
+def test_a_term_of_weight_0_is_not_computed(name: str) -> None:
+    term = {"lambda_1": "intervention", "lambda_2": "adversarial", "lambda_3": "difficulty"}[name]
+    method = make(**{name: 0.0})
+    terms = method.update({"images": DATA.sample(8, 0)[0]})
+    assert terms[term] == 0
+    assert all(terms[other] != 0 for other in ("intervention", "adversarial", "difficulty") if other != term)
+    critics = [*method.discriminator.parameters(), *method.weight_network.parameters()]
+    assert all((parameter.grad is None) == (name == "lambda_2") for parameter in critics)
+
+
+def test_features_of_several_dimensions_are_groups_of_codes() -> None:
+    assert make(dimensions=1).code_groups is None
+    assert make(dimensions=2).code_groups == [[0, 1], [2, 3]]
+    with pytest.raises(InputError, match="dimensions is 3; expected a divisor of latents, 4"):
+        make(dimensions=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "features", "dimensions", "weights"),
+    [
+        ("dsprites", 64, 10, 1, (0.25, 10.0)),
+        ("shapes3d", 64, 10, 1, (0.25, 10.0)),
+        ("cmnist", 28, 2, 16, (1.0, 10.0)),
+        ("flowers102", 64, 3, 16, (1.0, 100.0)),
+    ],
+)
+def test_appendix_c(name: str, side: int, features: int, dimensions: int, weights: tuple[float, float]) -> None:
+    method = build("intervention", Spec((3, side, side), 100), APPENDIX_C[name])
+    assert isinstance(method, Intervention)
+    assert method.features == features
+    assert method.config.dimensions == dimensions
+    assert (method.hp["lambda_1"], method.hp["lambda_2"], method.hp["lambda_3"]) == (*weights, 1.0)
+    rates = [method.hp[rate] for rate in ("learning_rate", "discriminator_learning_rate", "weight_learning_rate")]
+    assert rates == [1e-4, 1e-4, 1e-5]
+    assert method.hp["batch_size"] == 64
+    assert METHODS["intervention"] is Intervention
