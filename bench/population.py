@@ -5,8 +5,8 @@ population trained, over the time from its first job to the end of its last gene
 train` at once, from the first to the last line of their logs. Workers have started before the clock does, and runs
 have taken their first steps. The score is MIG with 1,000 labels.
 
-With `--score udr` a member is five models, and what is printed last is the share of UDR in a generation: seconds of
-`fitness` jobs over seconds of training.
+With `--score udr` a member is five models. What is printed last is the share of the score in a generation: seconds to
+load a member's models, encode and compare them, over the seconds that it took to train them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import torch
+
+from unbraid.data import load
 from unbraid.engines.local import LocalExecutor
-from unbraid.folder import Folder
+from unbraid.fitness import fitness, label_sets
 from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve
 from unbraid.record import Run
 
@@ -27,7 +30,7 @@ METHOD, DATA, SEED = "beta_tc_vae", "dsprites", 0
 
 
 def population(options: argparse.Namespace, out: Path) -> tuple[float, float, float]:
-    """Images a second of the whole, and seconds that jobs took to train and to score."""
+    """Images a second of the whole, and seconds that some members took to train and to score."""
     config = PopulationConfig(
         size=options.size,
         generations=options.generations,
@@ -50,12 +53,22 @@ def population(options: argparse.Namespace, out: Path) -> tuple[float, float, fl
             METHOD, DATA, config, out, score=Score(options.score, labels), settings=settings,
             resolution=options.resolution, protocol=None, samples=100, executor=executor, workers=2, say=say,
         )  # fmt: skip
-    seconds = {"model": 0.0, "fitness": 0.0}
-    for path in out.glob("jobs/generation*"):
-        kind = "fitness" if "-fitness-" in path.name else "model"
-        seconds[kind] += float(Folder(path).state["seconds"])
     images = int(history.table["images"].sum())
-    return images / (ends[-1] - ends[0]), seconds["model"], seconds["fitness"]
+    return images / (ends[-1] - ends[0]), *share(options, out, Score(options.score, labels))
+
+
+def share(options: argparse.Namespace, out: Path, score: Score) -> tuple[float, float]:
+    """Seconds that members of the last generation took to train, and take to score here, with one thread."""
+    torch.set_num_threads(1)
+    data, training, scoring = load(DATA, options.resolution), 0.0, 0.0
+    for member in range(min(4, options.size)):
+        pattern = f"jobs/generation{options.generations - 1:02}-member{member:02}-model*"
+        runs = [Run(path) for path in sorted(out.glob(pattern))]
+        training += sum(float(run.state["seconds"]) for run in runs)
+        start = time.perf_counter()
+        fitness(score, [run.method() for run in runs], data, label_sets(score, data, None, SEED), SEED)
+        scoring += time.perf_counter() - start
+    return training, scoring
 
 
 def separate(options: argparse.Namespace, out: Path) -> float:
@@ -96,7 +109,7 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=3)
     parser.add_argument("--steps", type=int, default=400, help="of a generation")
     parser.add_argument("--separate-steps", type=int, default=2000, help="of each of the two training runs")
-    parser.add_argument("--score", default="mig")
+    parser.add_argument("--score", default="mig", help="udr, for populations of five models a member")
     parser.add_argument("--resolution", type=int, default=64)
     parser.add_argument("--network", default="assumptions")
     parser.add_argument("--batch", type=int, default=64)

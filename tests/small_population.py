@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from tests.toy_jobs import Now
 from unbraid.data import FactorData, load
 from unbraid.population import History, Hyperparameter, PopulationConfig, Score, evolve
@@ -34,6 +36,7 @@ def config(**changes: Any) -> PopulationConfig:
 
 
 def evolve_small(out: Path | str, *, changes: dict[str, Any] | None = None, **more: Any) -> History:
+    torch.set_num_threads(1)  # as workers have: more would add up in another order
     given = {"score": Score("mig", labels=300), "settings": SETTINGS, "protocol": None, "samples": 100}
     rest = {"executor": Now(), "workers": 1, **given, **more}
     return evolve("beta_tc_vae", rest.pop("data", None) or small_data(), config(**(changes or {})), out, **rest)

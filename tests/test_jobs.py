@@ -14,7 +14,7 @@ import torch
 from unbraid.jobs import Embed, Train, neighbour_agreement
 from unbraid.record import Run
 from unbraid.represent import encode_all
-from unbraid.show import show
+from unbraid.show import show, umap_embedding
 from unbraid.study import Job, Place
 from unbraid.study import run as run_study
 
@@ -108,3 +108,10 @@ def test_agreement_is_one_where_neighbours_share_a_value_and_none_where_it_never
     found = neighbour_agreement(corners, values, 5)
     assert found[0] == 1.0
     assert np.isnan(found[1])
+
+
+def test_umap_leaves_the_number_of_threads_alone() -> None:
+    pytest.importorskip("umap")
+    before = torch.get_num_threads()
+    umap_embedding(torch.randn(60, 3, generator=torch.Generator().manual_seed(0)))
+    assert torch.get_num_threads() == before

@@ -57,9 +57,10 @@ def test_a_population_killed_five_times_has_the_history_of_one_left_alone(tmp_pa
     out, chance, reached = tmp_path / "killed", random.Random(7), []
     command = [sys.executable, "-m", "unbraid.cli", "population", "beta_tc_vae", *FLAGS, "--out", str(out)]
     with subprocess.Popen([*command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert eventually(lambda: begun(out) >= 2 or process.poll() is not None)
+        at_work = eventually(lambda: begun(out) >= 2 or process.poll() is not None)
         time.sleep(chance.uniform(0.0, 0.5))
         process.send_signal(signal.SIGKILL)
+    assert at_work
     assert eventually(lambda: not any(held(path) for path in (out / "leases").glob("*"))), "workers leave by themselves"
     reached.append(begun(out))
     for _ in range(4):

@@ -6,7 +6,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from unbraid.errors import InputError
-from unbraid.resnet import RESNETS, Block, resnet
+from unbraid.resnet import RESNETS, Block, ResNet, resnet
+
+
+def shapes_of(name: str, shape: tuple[int, int, int], outputs: int) -> ResNet:
+    """A network without numbers: shapes alone are computed."""
+    with torch.device("meta"):
+        return resnet(name, shape, outputs).eval()
 
 
 def count(module: nn.Module) -> int:
@@ -16,8 +22,9 @@ def count(module: nn.Module) -> int:
 @pytest.mark.parametrize(("name", "parameters"), [("resnet34", 21_284_672), ("resnet18", 11_176_512)])
 def test_published_networks_have_their_published_number_of_parameters(name: str, parameters: int) -> None:
     """Those of the paper's table without the last layer of 512 x 1000 + 1000."""
-    assert count(resnet(name, (3, 64, 64), 512)) == parameters
-    convolutions = [m for m in resnet(name, (3, 64, 64), 512).modules() if isinstance(m, nn.Conv2d)]
+    network = shapes_of(name, (3, 64, 64), 512)
+    assert count(network) == parameters
+    convolutions = [module for module in network.modules() if isinstance(module, nn.Conv2d)]
     layers = [layer for layer in convolutions if layer.kernel_size != (1, 1)]
     assert len(layers) + 1 == int(name.removeprefix("resnet"))
 
@@ -25,22 +32,19 @@ def test_published_networks_have_their_published_number_of_parameters(name: str,
 @pytest.mark.parametrize("name", RESNETS)
 @pytest.mark.parametrize("shape", [(1, 16, 16), (3, 32, 32)])
 def test_features_and_outputs(name: str, shape: tuple[int, int, int]) -> None:
-    x = torch.rand(2, *shape)
     for outputs in (RESNETS[name].features, 5):
-        network = resnet(name, shape, outputs).eval()
-        with torch.no_grad():
-            assert network(x).shape == (2, outputs)
+        network = shapes_of(name, shape, outputs)
+        assert network(torch.empty(2, *shape, device="meta")).shape == (2, outputs)
         assert isinstance(network.last, nn.Identity) == (outputs != 5)
 
 
 def test_sides_halve_from_stage_to_stage() -> None:
-    network = resnet("resnet34", (3, 64, 64), 512).eval()
-    with torch.no_grad():
-        x = network.stem(torch.rand(1, 3, 64, 64))
-        sides = [tuple(x.shape[1:])]
-        for block in network.stages:
-            x = block(x)
-            sides.append(tuple(x.shape[1:]))
+    network = shapes_of("resnet34", (3, 64, 64), 512)
+    x = network.stem(torch.empty(1, 3, 64, 64, device="meta"))
+    sides = [tuple(x.shape[1:])]
+    for block in network.stages:
+        x = block(x)
+        sides.append(tuple(x.shape[1:]))
     expected = [(64, 16, 16)] * 4 + [(128, 8, 8)] * 4 + [(256, 4, 4)] * 6 + [(512, 2, 2)] * 3
     assert sides == expected
 

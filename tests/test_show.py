@@ -8,7 +8,7 @@ from PIL import Image
 import unbraid
 from tests.test_run import TINY, tiny
 from unbraid.represent import Representation
-from unbraid.show import latents, show, traverse
+from unbraid.show import exchanges, latents, show, to_bytes, traverse
 
 
 def test_pictures_of_a_vae_and_of_an_autoencoder(tmp_path: Path) -> None:
@@ -39,3 +39,19 @@ def test_a_traversal_moves_one_latent_only() -> None:
     values = torch.tensor([0.0, 0.5, 1.0])
     images = traverse(Echo(), torch.tensor([0.2, 0.4]), 1, values)  # type: ignore[arg-type]
     assert images.flatten(1).tolist() == [[51, 0], [51, 128], [51, 255]]
+
+
+def test_exchanges_take_one_feature_of_each_image() -> None:
+    """With codes that are pixels, feature 1 of two is the lower half of an image."""
+
+    class Pixels:
+        def decode(self, codes: torch.Tensor) -> torch.Tensor:
+            return codes.view(-1, 1, 2, 2)
+
+    codes = torch.tensor([[0.0, 0, 0, 0], [1, 1, 1, 1]])
+    images = to_bytes(codes.view(-1, 1, 2, 2))
+    drawn = exchanges(Pixels(), images, codes, [[0, 1], [2, 3]])  # type: ignore[arg-type]
+    assert [strip.label for strip in drawn] == ["originals", "feature 0", "feature 1"]
+    assert drawn[1].images[1].flatten().tolist() == [255, 255, 0, 0]
+    assert drawn[2].images[1].flatten().tolist() == [0, 0, 255, 255]
+    assert int(drawn[2].images[0].max()) == 0

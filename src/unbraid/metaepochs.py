@@ -56,6 +56,14 @@ class MetaEpoch:
         return f"leaf{self.leaf}/metaepoch{self.number}" if self.leaf else f"metaepoch{self.number}"
 
     @property
+    def udr(self) -> float | None:
+        """The best of its last generation: an untrained model may have had a better one by chance."""
+        if self.history is None:
+            return None
+        table = self.history.table
+        return float(table.loc[table["generation"] == table["generation"].max(), "score"].max())
+
+    @property
     def columns(self) -> list[str]:
         """The names of its labels."""
         return [f"{self.name.replace('/', '_')}_latent{latent}" for latent in self.latents]
@@ -75,7 +83,7 @@ class MetaEpoch:
             "images": len(self.rows),
             "generations": 0 if history is None else int(history.table["generation"].max()) + 1,
             "trained": 0 if history is None else int(history.table["images"].sum()),
-            "udr": None if history is None else history.score,
+            "udr": self.udr,
             "latents": " ".join(map(str, self.latents)),
             "kl": " ".join(f"{self.kl[latent]:.3f}" for latent in self.latents),
             "factors": ", ".join(self.factors),
@@ -167,9 +175,8 @@ def save_traversals(epoch: MetaEpoch, path: Path) -> Path:
         Strip(strip.label, _pale(strip.images), f"KL {epoch.kl[latent]:.2f}")
         for latent, strip in zip(others, strips(epoch, others), strict=True)
     ]
-    score = f"UDR {epoch.history.score:.3f}" if epoch.history else ""
     subtitle = f"each row moves one latent of the same image from -2 to 2; pale ones are not active. {epoch.stop}"
-    title = f"{epoch.name}: {len(epoch.rows):,} images, {score}"
+    title = f"{epoch.name}: {len(epoch.rows):,} images, UDR {epoch.udr:.3f}"
     return save(sheet(title, subtitle, [*strips(epoch, epoch.latents), *pale]), path)
 
 

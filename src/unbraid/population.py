@@ -66,7 +66,7 @@ class History:
     table: pd.DataFrame
     """A row for each member of each generation, as in `population.csv`."""
     best: Run
-    """The best model of the best member of all generations, encoded and scored like any run."""
+    """The best model of the best member of all generations (or of the last), encoded and scored like any run."""
     converged: bool
     """Whether it ended because the best score no longer moved."""
 
@@ -112,6 +112,7 @@ def evolve(
     precision: str = "fp32",
     protocol: Protocol = "dlib",
     samples: int | None = None,
+    latest: bool = False,
     executor: Executor | None = None,
     workers: int | None = None,
     say: Say = lambda line: None,
@@ -122,8 +123,9 @@ def evolve(
     makes a member fit: `udr`, a metric, or a `Score` with its settings. `label_sets` are arrays (rows, k) of labels to
     measure a metric against in place of the factors, NaN where a row has none; the fitness is the median over them.
     `settings` are those of the method that are not searched. `protocol` and `samples` say how the best model is scored
-    in the end (None for not at all). Jobs run on the `executor`, at most `workers` at a time; by default on processes
-    of this machine, one a core. `say` gets a line after each generation.
+    in the end (None for not at all); with `latest` that is the best of the last generation, not of all. Jobs run on
+    the `executor`, at most `workers` at a time; by default on processes of this machine, one a core. `say` gets a line
+    after each generation.
     """
     place, fixed = Place(out), dict(settings or {})
     opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, place)
@@ -142,7 +144,7 @@ def evolve(
         with _engine(executor, workers) as (pool, count):
             loop = _Loop(place, kind, pool, count, say)
             stopped = loop.run(members)
-            best = loop.finish(protocol, samples)
+            best = loop.finish(protocol, samples, latest)
     except OSError as error:
         raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
     return History(place.out, loop.table(), best, stopped)
@@ -291,9 +293,10 @@ class _Loop:
     def _sound(self, job: Job) -> bool:
         return self.place.state(job) == "done" and not self.place.faults(job)
 
-    def finish(self, protocol: Protocol, samples: int | None) -> Run:
+    def finish(self, protocol: Protocol, samples: int | None, latest: bool) -> Run:
         """Encode and score the best model, which is trained already, in a run of its own."""
-        scored = [one for grown in self.history for one in grown if not math.isnan(one.score)]
+        among = self.history[-1:] if latest else self.history
+        scored = [one for grown in among for one in grown if not math.isnan(one.score)]
         best = max(scored, key=lambda one: one.score)
         winner = best.job.models[best.best]
         job = replace(winner, start=winner.left, name="best", samples=samples, protocol=protocol)

@@ -180,7 +180,8 @@ class _Recursion:
         while True:
             left = reduce(before.labels, self.config.reduction, choice)
             now = MetaEpoch(leaf, before.number + 1, before.rows[left.rows], stop=left.stop)
-            save_reduction(left, before, self.out / now.name / "reduction.png")
+            if not (picture := self.out / now.name / "reduction.png").exists():
+                save_reduction(left, before, picture)
             if left.stop:
                 self.note(now)
                 return found
@@ -200,20 +201,22 @@ class _Recursion:
             score="udr",
             protocol=None,
             samples=len(rows),
+            latest=True,
         )
         found = history.best.representation()
         assert found.whole
         assert found.logvar is not None
         codes = found.codes.numpy()
         kl = mean_kl(codes, found.logvar.numpy())
-        latents, stop = active_latents(kl, self.config.reduction.active), ""
-        if history.score < self.config.threshold:
-            stop = f"the best UDR is {history.score:.3f}, below {self.config.threshold}"
-        elif not latents:
-            stop = f"no latent is active: their largest KL is {kl.max():.3f}, not above {self.config.reduction.active}"
+        latents = active_latents(kl, self.config.reduction.active)
         epoch = MetaEpoch(
-            leaf, number, rows, history, kl, tuple(latents), codes[:, latents], best_factors(found, latents), stop
+            leaf, number, rows, history, kl, tuple(latents), codes[:, latents], best_factors(found, latents)
         )
+        if epoch.udr is not None and epoch.udr < self.config.threshold:
+            epoch = replace(epoch, stop=f"the best UDR is {epoch.udr:.3f}, below {self.config.threshold}")
+        elif not latents:
+            most = f"their largest KL is {kl.max():.3f}, not above {self.config.reduction.active}"
+            epoch = replace(epoch, stop=f"no latent is active: {most}")
         self.note(epoch)
         return epoch
 

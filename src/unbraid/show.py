@@ -79,7 +79,8 @@ def reconstructions(method: Method, images: Tensor, codes: Tensor | None = None)
 def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng: Rng = 0) -> list[Path]:
     """Write pictures of a run into `out` (its folder by default): reconstructions.png, traversals.png, traversals.gif.
 
-    A decoder on frozen codes also gets unit_traversals.png; a learner without a decoder gets umap.png alone.
+    A learner with features of several dimensions also gets exchanges.png, a decoder on frozen codes
+    unit_traversals.png; one without a decoder gets umap.png alone.
     """
     rng = generator(rng)
     out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
@@ -96,6 +97,9 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     paths = [save(sheet(title, "originals above their reconstructions", strips), out / "reconstructions.png")]
     paths.append(save(_traversal_sheet(method, codes[0], shown, title), out / "traversals.png"))
     paths.append(save_animation(_frames(method, codes[:4], shown), out / "traversals.gif"))
+    if method.code_groups is not None:
+        strips = exchanges(method, images[:12], codes[:12], method.code_groups)
+        paths.append(save(sheet(title, "the first original with one feature of each", strips), out / "exchanges.png"))
     if "codes" in method.needs:
         paths.append(save(unit_traversals(method, images[0], codes[0], title), out / "unit_traversals.png"))
     return paths
@@ -111,6 +115,17 @@ def _examples(
     batch = (data or run.data()).batch(n, rng)
     with torch.inference_mode():
         return batch["images"], method.codes_of(batch).cpu()
+
+
+def exchanges(method: Method, images: Tensor, codes: Tensor, groups: list[list[int]]) -> list[Strip]:
+    """What features of several dimensions hold: below the originals a row a feature, the first with that of each."""
+    strips = [Strip("originals", images)]
+    for feature, group in enumerate(groups):
+        moved = codes[:1].repeat(len(codes), 1)
+        moved[:, group] = codes[:, group]
+        with torch.inference_mode():
+            strips.append(Strip(f"feature {feature}", to_bytes(method.decode(moved)), f"{len(group)} dimensions"))
+    return strips
 
 
 UNIT = torch.linspace(-1, 1, 21)  # multitask, section 4.2.2
@@ -131,9 +146,12 @@ def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: 
         import umap
     except ImportError as error:
         raise InputError("UMAP is not installed; pip install 'unbraid[umap]' brings it") from error
-    seed = generator(rng).initial_seed() % 2**32
+    seed, threads = generator(rng).initial_seed() % 2**32, torch.get_num_threads()
     reducer = umap.UMAP(n_neighbors=neighbours, min_dist=distance, random_state=seed, n_jobs=1)
-    return np.asarray(reducer.fit_transform(codes.numpy()))
+    try:
+        return np.asarray(reducer.fit_transform(codes.numpy()))
+    finally:
+        torch.set_num_threads(threads)  # Numba, which UMAP runs on, sets those of OpenMP for the whole process
 
 
 def save_umap(

@@ -321,6 +321,19 @@ def test_a_term_of_weight_0_is_not_computed(name: str) -> None:
     assert all((parameter.grad is None) == (name == "lambda_2") for parameter in critics)
 
 
+def test_exchanged_images_and_their_weights() -> None:
+    method = make(latents=2)
+    images = DATA.images_at(range(36))
+    method.encoder, method.decoder = ReadsFactors(False), DrawsFactors(False)
+    torch.manual_seed(0)
+    reconstructed, moved, weights = method.exchange(images)
+    assert torch.equal(reconstructed, images.float() / 255)
+    before, after = DATA.all_factors(), ReadsFactors(False)(moved).long()
+    assert int((before != after).sum(1).max()) == 1
+    assert float(weights.mean()) == pytest.approx(1)
+    assert torch.allclose(weights, normalised(method.weight_network(moved)[:, 0]))
+
+
 def test_features_of_several_dimensions_are_groups_of_codes() -> None:
     assert make(dimensions=1).code_groups is None
     assert make(dimensions=2).code_groups == [[0, 1], [2, 3]]

@@ -91,7 +91,7 @@ def test_codes_that_tell_nothing_are_at_chance_and_copies_alike() -> None:
 
 @pytest.mark.parametrize(
     ("accuracies", "chance", "guessed", "same"),
-    [  # the paper's tables 7 (random), 7 (task difficulty), 2 (z, λ = 0.1), 1 and 3 (Hessian, λ = 0.1), test rows 10,000
+    [  # tables 7 (random), 7 (task difficulty), 2 (z, λ = 0.1), 1 and 3 (Hessian, λ = 0.1) of the paper
         ([[11.7, 12.6], [11.7, 12.6], [11.7, 12.6]], [11.7, 12.6], [True, True], [True, True]),
         ([[76.7, 99.8], [42.0, 99.7], [32.1, 99.7]], [11.7, 12.6], [False, False], [False, True]),
         ([[47.6, 35.7], [47.5, 35.7], [47.5, 35.8]], [11.7, 10.0], [False, False], [True, True]),

@@ -24,7 +24,9 @@ from unbraid.engines.modules import import_file
 from unbraid.errors import InputError
 from unbraid.progress import silence
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+THREADS = (
+    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
+)  # fmt: skip
 
 
 class WorkerDiedError(RuntimeError):

@@ -105,6 +105,19 @@ class Intervention(Method):
             "difficulty": difficulty,
         }
 
+    @torch.no_grad()
+    def exchange(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Reconstructions of uint8 images, the same with a random feature of another of them, and the weights of these.
+
+        What proposition 2 speaks of: the intervened images, so weighted, should be distributed as the others.
+        """
+        n, z = len(images), self.encode(images)
+        k = torch.randint(self.features, (n,), device=z.device)
+        moved = self.decode(self._intervene(z, z[torch.randperm(n, device=z.device)], k))
+        with self.autocast():
+            weights = self.weight_network(moved)
+        return self.decode(z), moved, _intervention.normalised(weights.float()[:, 0])
+
     def _restored(self, x: Tensor, z: Tensor, moved: Tensor, k: Tensor) -> Tensor:
         """L_in: intervention 2 sets feature k of the encoded intervened images back, which should give x again."""
         outputs = self._outputs(self._intervene(self._codes(moved), z, k))
