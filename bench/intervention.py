@@ -102,7 +102,8 @@ def main() -> None:
         found = float(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
         print(f"{method + ', shapes3d 64x64':44}{found:8.0f}{WANTED_MEGABYTES if method != 'beta_vae' else '':>8}")
     wall, own = metric_seconds()
-    print(f"\n{'translation_difficulty, 1,100 pairs, 32x32':44}{wall:8.1f}{WANTED_SECONDS:8}   seconds, {own:.1f} of processor")
+    what = "translation_difficulty, 1,100 pairs, 32x32"
+    print(f"\n{what:44}{wall:8.1f}{WANTED_SECONDS:8}   seconds, {own:.1f} of processor")
 
 
 if __name__ == "__main__":

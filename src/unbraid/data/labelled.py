@@ -16,7 +16,7 @@ from unbraid.errors import InputError
 class LabelledData(Annotated):
     """`data` of which some rows have labels: a batch also holds as many random ones of these, with their labels.
 
-    `labelled_images` is uint8 (n, C, H, W), `labels` float32 (n, k) from 0 to 1, NaN where a row lacks one of them. They
+    `labelled_images` is uint8 (n, C, H, W), `labels` float32 (n, k) from 0 to 1, NaN where a row lacks one. They
     are drawn apart from the other rows, as the paper's released code does: of 1,000 labelled rows among 737,280, a
     batch of 64 would hold one in twelve times.
     """

@@ -67,7 +67,7 @@ class WeakPairs(Annotated):
     @cached_property
     def _combinations(self) -> tuple[Tensor, Tensor]:
         """The combinations of factors that exist, as sorted codes, and the weight of all rows that have each."""
-        codes, place = self.to_codes(self.all_factors()).unique(return_inverse=True)
+        codes, place = torch.unique(self.to_codes(self.all_factors()), return_inverse=True)
         weights = torch.ones(len(self), dtype=torch.float64) if self.weights is None else self.weights.double()
         return codes, torch.zeros(len(codes), dtype=torch.float64).index_add_(0, place, weights)
 

@@ -12,7 +12,7 @@ def intervened(codes: Tensor, others: Tensor, features: Tensor, dimensions: int)
     `features` (n,) has k for each row; a feature is `dimensions` columns side by side.
     """
     columns = features[:, None, None].expand(-1, 1, dimensions)
-    apart, replaced = codes.unflatten(1, (-1, dimensions)), others.unflatten(1, (-1, dimensions))
+    apart, replaced = codes.view(len(codes), -1, dimensions), others.view(len(codes), -1, dimensions)
     return apart.scatter(1, columns, replaced.gather(1, columns)).flatten(1)
 
 

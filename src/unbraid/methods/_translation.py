@@ -69,7 +69,7 @@ def difficulty(train: Pairs, test: Pairs, weights: Weights, steps: int, rate: fl
     """
     model = Translation.of(train.u)
     rates = (rate / train.u.shape[2], rate, rate)
-    with torch.enable_grad():  # type: ignore[no-untyped-call]
+    with torch.enable_grad():
         for _ in range(steps):
             loss = cross_entropy(train.v, model(train.u, weights)).sum()  # tasks share no weights
             slopes = torch.autograd.grad(loss, weights, create_graph=through)

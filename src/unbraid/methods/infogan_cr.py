@@ -119,7 +119,7 @@ class InfoGANCR(Method):
     def _pair_images(self, pairs: Tensor) -> Tensor:
         """The two images of each pair as channels of one: (n, 2C, H, W)."""
         images = self._generate(pairs.flatten(0, 1))
-        return images.unflatten(0, (-1, 2)).flatten(1, 2)
+        return images.view(-1, 2, *images.shape[1:]).flatten(1, 2)
 
     def _generate(self, inputs: Tensor) -> Tensor:
         with self.autocast():

@@ -103,7 +103,8 @@ class _Loss:
         self._slope[:-1] += self._penalty * weights[:-1]
         self._slope[-1] = by_row.sum(0)
         self._at = flat.copy()
-        return float((np.log(total) + top - own).sum() / count + self._penalty / 2 * np.vdot(weights[:-1], weights[:-1]))
+        penalty = self._penalty / 2 * np.vdot(weights[:-1], weights[:-1])
+        return float((np.log(total) + top - own).sum() / count + penalty)
 
     def slope(self, flat: Array) -> Array:
         if not np.array_equal(flat, self._at):
