@@ -181,9 +181,10 @@ class TaskData(Annotated):
         ]
 
     def _draw(self, inputs: Tensor, tasks: range) -> Iterator[Array]:
-        layers = self.random.layers_of(self.names, tasks)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        layers = [(weights.to(device), bias.to(device)) for weights, bias in self.random.layers_of(self.names, tasks)]
         for part in torch.split(inputs, _ROWS):
-            yield _evaluate(layers, part).numpy()
+            yield _evaluate(layers, part.to(device)).cpu().numpy()
 
 
 class TargetData(Annotated):
