@@ -32,10 +32,18 @@ def test_published_networks_have_their_published_number_of_parameters(name: str,
 @pytest.mark.parametrize("name", RESNETS)
 @pytest.mark.parametrize("shape", [(1, 16, 16), (3, 32, 32)])
 def test_features_and_outputs(name: str, shape: tuple[int, int, int]) -> None:
-    for outputs in (RESNETS[name].features, 5):
-        network = shapes_of(name, shape, outputs)
-        assert network(torch.empty(2, *shape, device="meta")).shape == (2, outputs)
-        assert isinstance(network.last, nn.Identity) == (outputs != 5)
+    features = RESNETS[name].features
+    network = shapes_of(name, shape, features)
+    assert network(torch.empty(2, *shape, device="meta")).shape == (2, features)
+    assert isinstance(network.last, nn.Identity)
+
+
+def test_another_width_takes_a_linear_layer() -> None:
+    network = resnet("resnet_tiny", (3, 16, 16), 5).eval()
+    with torch.no_grad():
+        assert network(torch.rand(2, 3, 16, 16)).shape == (2, 5)
+    assert isinstance(network.last, nn.Linear)
+    assert network.last.in_features == RESNETS["resnet_tiny"].features
 
 
 def test_sides_halve_from_stage_to_stage() -> None:

@@ -120,7 +120,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
 
 
 def test_each_meta_epoch_learns_what_those_before_it_left(known: Known) -> None:
-    none = "no intersection of intervals has 6 images or more"
+    none = "the derivative of label 0 has no peak: there is no interval between two"
     leaf = [(2, 300, "f2 1.00, f3 1.00", ""), (3, 25, "f0 1.00, f1 1.00", ""), (4, 0, "", none)]
     first = (0, 1, len(known.data), "f4 1.00, f5 1.00", "")
     expected = [first, *((1, *row) for row in leaf), *((2, *row) for row in leaf)]
@@ -190,8 +190,7 @@ def test_leaf_runs_end_for_a_reason_and_say_it(knowing: Knowing, tmp_path: Path)
     assert found.table["stop"].tolist() == ["", "6 images are left; the least is 10"]
     assert found.final is not None
     assert len(knowing.calls[-1].more["label_sets"]) == 1
-    strict = RPUConfig(leaf_runs=1, threshold=0.95)
-    found = rpu(data, strict, tmp_path / "strict", executor=Now())
+    found = rpu(data, RPUConfig(threshold=0.95), tmp_path / "strict", executor=Now())
     assert found.final is None
     assert found.stop == "the best UDR is 0.900, below 0.95"
     assert found.labels.shape == (2 * 3 * 8 * 9, 1)
@@ -268,7 +267,7 @@ TOY = PopulationConfig(size=2, generations=2, models=2, images=320, space=SPACE)
 # at toy size nothing is learned well: every latent is active, and every bump a peak
 LOOSE = ReductionConfig(active=0.0, height=1.0, distance=1 / 6, outer=20)
 SETTINGS = {"network": "tiny", "latents": 2, "batch_size": 32}
-CONFIG = RPUConfig(TOY, PopulationConfig(size=2, generations=2, images=320, space=SPACE), 2, 0.0, LOOSE)
+CONFIG = RPUConfig(TOY, PopulationConfig(size=2, generations=2, images=320, space=SPACE), 1, 0.0, LOOSE)
 
 
 def toy_data() -> FactorData:
@@ -298,7 +297,7 @@ def test_end_to_end(done: RPU) -> None:
     table = done.table
     assert table.loc[0, ["leaf", "metaepoch", "images", "generations"]].tolist() == [0, 1, 384, 2]
     assert table.loc[0, "trained"] == 2 * 2 * 2 * 320
-    assert set(table["leaf"]) == {0, 1, 2}
+    assert set(table["leaf"]) == {0, 1}
     later = table[table["leaf"] > 0]
     assert (later["images"] < 384).all()
     assert (later[later["udr"].notna()]["images"] >= 10).all()
@@ -339,9 +338,9 @@ def test_a_finished_one_is_left_alone_and_gives_the_same(done: RPU) -> None:
 
 def test_with_another_number_of_leaf_runs_the_meta_epochs_stay(done: RPU) -> None:
     before = tables(done.out)
-    fewer = toy(done.out, replace(CONFIG, leaf_runs=1))
-    assert fewer.table.equals(done.table[done.table["leaf"] < 2])
-    assert (done.out / "final1" / "population.csv").exists()
+    fewer = toy(done.out, replace(CONFIG, leaf_runs=0))
+    assert fewer.table["images"].tolist() == [384]
+    assert (done.out / "final0" / "population.csv").exists()
     after = tables(done.out)
     changed = {name for name, text in before.items() if after[name] != text}
     assert changed == {"labels.csv", "metaepochs.csv"}
@@ -372,7 +371,7 @@ KILLED = """
 
     toy_data()
     kills = 0
-    for jobs in (4, 9, 20, 3, 10_000):
+    for jobs in (4, 9, 20, 10_000):
         child = os.fork()
         if child == 0:
             toy(Path(sys.argv[1]), executor=Mortal(jobs))
@@ -386,8 +385,8 @@ KILLED = """
 def test_killed_and_run_again_it_gives_the_same_tables(done: RPU, tmp_path: Path) -> None:
     script = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path / "killed")]
     ended = subprocess.run(script, capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=600)
-    assert ended.stdout == "4 0\n", ended.stderr
-    ours = {name: text for name, text in tables(done.out).items() if not name.startswith("final1")}
+    assert ended.stdout == "3 0\n", ended.stderr
+    ours = {name: text for name, text in tables(done.out).items() if not name.startswith("final0")}
     assert tables(tmp_path / "killed") == ours
 
 
@@ -432,6 +431,7 @@ QUICK = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:1 of 76 pictures could not be read")
 def test_a_folder_of_pictures_ends_with_labels_by_file_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,7 +35,7 @@ class Here(Protocol):
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """The command in this process, in an empty folder, its jobs too."""
-    monkeypatch.setattr(import_module("unbraid.cli.study"), "LocalExecutor", lambda *_, **__: Now())
+    monkeypatch.setattr(import_module("unbraid.cli._engine"), "LocalExecutor", lambda *_, **__: Now())
     monkeypatch.chdir(tmp_path)
 
     def command(*arguments: str) -> Done:

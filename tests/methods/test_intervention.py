@@ -72,7 +72,7 @@ class DrawsFactors(nn.Module):
         row, second = codes.round().long().T
         column = second - 2 * row if self.mixed else second
         index = DATA.index_of(torch.stack([row, column], 1).clamp(0, 5))
-        return 200.0 * (DATA.images_at(index).float() / 255 - 0.5)
+        return 400.0 * (DATA.images_at(index).float() / 255 - 0.5)
 
 
 def restored_by(mixed: bool) -> tuple[float, float]:
@@ -174,7 +174,8 @@ def test_one_gradient_moves_both_sides() -> None:
         assert parameter.grad is not None
         sign = -1 if name.startswith("discriminator") else 1
         assert torch.allclose(parameter.grad, sign * slope, atol=1e-6, rtol=1e-4), name
-        assert float(slope.abs().sum()) > 0, name
+        if not (name.startswith("weight_network") and name.endswith("bias")):  # the last one moves no weight
+            assert float(slope.abs().sum()) > 0, name
 
 
 # Algorithm 1

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +16,7 @@ from rich.table import Table
 from unbraid import demo as demonstration
 from unbraid import pictures
 from unbraid.atomic import replacing
-from unbraid.cli._flags import data_flags, flag, setting
+from unbraid.cli._flags import Methods, data_flags, setting
 from unbraid.cli._group import PATH, Group, console, say
 from unbraid.cli.population import population
 from unbraid.cli.probe import probe
@@ -27,7 +25,6 @@ from unbraid.cli.rpu import rpu
 from unbraid.cli.study import study
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
-from unbraid.methods import METHODS
 from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.record import Run, load_runs
 from unbraid.represent import encode_all
@@ -102,24 +99,6 @@ def data_get(name: str, source: Path | None) -> None:
         click.echo(f"{path}")
 
 
-class _Train(Group):
-    """A command for each method, with a flag for each of its settings."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(METHODS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in METHODS:
-            return None
-        fields = dataclasses.fields(METHODS[name].config_class)
-        return click.Command(
-            name,
-            callback=partial(_train, name, {field.name for field in fields}),
-            params=[*_TRAINING, *data_flags(METHODS[name].needs), *(flag(field) for field in fields)],
-            help=METHODS[name].__doc__,
-        )
-
-
 _TRAINING = [
     click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
     click.Option(["--resolution"], type=int, default=64, show_default=True, help="Side of the images in pixels."),
@@ -137,11 +116,6 @@ _TRAINING = [
 ]
 
 
-@app.group(cls=_Train)
-def train() -> None:
-    """Train a method; run again with the same settings, it goes on where it was stopped."""
-
-
 def _train(method: str, names: set[str], data: str, resolution: int, set: tuple[str, ...], **options: Any) -> None:
     flags = {name: options.pop(name, None) for wrapper in catalogue.WRAPPERS for name in wrapper.help}
     wrapped = {name: value for name, value in flags.items() if value is not None}
@@ -154,6 +128,15 @@ def _train(method: str, names: set[str], data: str, resolution: int, set: tuple[
     click.echo(f"{run.folder}  {state['state']}  {_terms(state.get('terms', {}))}")
     if state["state"] != "done":
         raise click.exceptions.Exit(1)
+
+
+@app.group(
+    cls=Methods,
+    run=_train,
+    params_of=lambda method: [*_TRAINING, *data_flags(method.needs)],
+)
+def train() -> None:
+    """Train a method; run again with the same settings, it goes on where it was stopped."""
 
 
 def _terms(terms: Mapping[str, float]) -> str:
@@ -328,4 +311,3 @@ def main() -> None:
 def _fail(message: str) -> NoReturn:
     click.echo(f"unbraid: {' '.join(message.split())}", err=True)
     sys.exit(2)
-

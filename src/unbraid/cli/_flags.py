@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
+from unbraid.cli._group import Group
 from unbraid.data import catalogue
 from unbraid.errors import InputError
+from unbraid.methods import METHODS, Method
 
 
 def setting(text: str) -> tuple[str, str]:
@@ -28,6 +31,39 @@ def flag(field: dataclasses.Field[Any]) -> click.Option:
         default=None,
         help=f"{field.metadata['help']}{': ' + ', '.join(choices) if choices else ''}  [default: {field.default}]",
     )
+
+
+class Methods(Group):
+    """A command for each method, with a flag for each of its settings.
+
+    `run` is called with the method, the names of its settings and all options; `params_of` gives the other flags.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        run: Callable[..., None],
+        params_of: Callable[[type[Method]], Iterable[click.Parameter]],
+        note: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._run, self._params_of, self._note = run, params_of, note
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(METHODS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in METHODS:
+            return None
+        method = METHODS[name]
+        fields = dataclasses.fields(method.config_class)
+        return click.Command(
+            name,
+            callback=partial(self._run, name, {field.name for field in fields}),
+            params=[*self._params_of(method), *(flag(field) for field in fields)],
+            help=f"{method.__doc__}\n\n{self._note}".rstrip(),
+        )
 
 
 def data_flags(needs: Sequence[str]) -> Iterator[click.Option]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unbraid.cli._flags import flag, setting
-from unbraid.cli._group import PATH, Group, say
+from unbraid.cli._engine import ENGINE, started
+from unbraid.cli._flags import Methods, setting
+from unbraid.cli._group import PATH, say
 from unbraid.data import catalogue
-from unbraid.engines.local import LocalExecutor
 from unbraid.errors import InputError, nearest
-from unbraid.methods import METHODS
 from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve, search_space
 
 _DEFAULTS = PopulationConfig()
@@ -52,34 +47,8 @@ _OTHERS = [
     click.Option(["--out"], type=PATH, help="Its folder.  [default: runs/population-METHOD-DATA-SCORE-SEED]"),
     click.Option(["--precision"], default="fp32", show_default=True, help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", show_default=True, help="How the best is scored; none for not."),
-    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
-    click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
-    click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
-    click.Option(["--gpus-per-job"], type=float, default=0.0, show_default=True, help="Of a GPU, for a job on Ray."),
+    *ENGINE,
 ]
-
-
-class _Population(Group):
-    """A command for each method, with a flag for each of its settings."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(METHODS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in METHODS:
-            return None
-        fields = dataclasses.fields(METHODS[name].config_class)
-        return click.Command(
-            name,
-            callback=partial(_population, name, {field.name for field in fields}),
-            params=[*_OTHERS, *(flag(field) for field in fields)],
-            help=f"{METHODS[name].__doc__}\n\nA live setting that is given is kept; the others are searched.",
-        )
-
-
-@click.group(cls=_Population)
-def population() -> None:
-    """Train a method as a population; run again with the same settings, it goes on where it was stopped."""
 
 
 def _population(method: str, names: set[str], **options: Any) -> None:
@@ -90,22 +59,27 @@ def _population(method: str, names: set[str], **options: Any) -> None:
     rules = {str(rule.name): options[str(rule.name)] for rule in _RULES}
     config = PopulationConfig(**{**rules, "size": _size(options, space)}, space=space)
     out = options["out"] or Path("runs") / f"population-{method}-{options['data']}-{score.name}-{config.seed}"
-    executor, workers = _executor(options["engine"], options["workers"], options["address"], options["gpus_per_job"])
-    try:
+    with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         history = evolve(
             method, data, config, out, score=score, settings=given, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],
             executor=executor, workers=workers, say=say,
         )  # fmt: skip
-    except BaseException:
-        executor.shutdown(wait=True, cancel_futures=True)
-        raise
-    executor.shutdown()
     from unbraid import lineages  # a second of start-up
 
     click.echo(f"{out / 'population.csv'}  {len(history.table)} rows")
     click.echo(lineages.save(history.table, out / "population.png", score.name))
     click.echo(f"{history.best.folder}  {score.name} {history.score:.4f}{'  converged' if history.converged else ''}")
+
+
+@click.group(
+    cls=Methods,
+    run=_population,
+    params_of=lambda method: _OTHERS,
+    note="A live setting that is given is kept; the others are searched.",
+)
+def population() -> None:
+    """Train a method as a population; run again with the same settings, it goes on where it was stopped."""
 
 
 def _space(method: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Hyperparameter]:
@@ -155,15 +129,3 @@ def _size(options: Mapping[str, Any], space: Mapping[str, Hyperparameter]) -> in
     for one in space.values():
         grid *= len(one.start)
     return grid if options["start"] == "grid" else _DEFAULTS.size
-
-
-def _executor(engine: str, workers: int | None, address: str | None, gpus: float) -> tuple[Executor, int]:
-    if workers is not None and workers < 1:
-        raise InputError(f"workers is {workers}; expected at least 1")
-    if engine == "ray":
-        from unbraid.engines.ray import RayExecutor
-
-        cluster = RayExecutor(workers, address=address, gpus_per_job=gpus)
-        return cluster, cluster.workers
-    count = workers or os.cpu_count() or 1
-    return LocalExecutor(count), count

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import flag, setting
 from unbraid.cli._group import PATH, say
-from unbraid.cli.population import _RULES, _SPACE, _executor, _space
+from unbraid.cli.population import _RULES, _SPACE, _space
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.methods import method_class
@@ -60,10 +61,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(["--out"], type=PATH, help="Its folder.  [default: runs/rpu-METHOD-DATA-SEED]"),
     click.Option(["--precision"], default="fp32", show_default=True, help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", show_default=True, help="How the last model is scored; none for not."),
-    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
-    click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
-    click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
-    click.Option(["--gpus-per-job"], type=float, default=0.0, show_default=True, help="Of a GPU, for a job on Ray."),
+    *ENGINE,
 ]  # fmt: skip
 
 
@@ -87,17 +85,12 @@ def _rpu(**options: Any) -> None:
         options["seed"],
     )
     out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
-    executor, workers = _executor(options["engine"], options["workers"], options["address"], options["gpus_per_job"])
-    try:
+    with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         found = recursion(
             data, config, out, method=method, settings=given, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],
             executor=executor, workers=workers, say=say,
         )  # fmt: skip
-    except BaseException:
-        executor.shutdown(wait=True, cancel_futures=True)
-        raise
-    executor.shutdown()
     click.echo(f"{out / 'metaepochs.csv'}  {len(found.table)} rows")
     if found.final is None:
         say(f"there are no surrogate labels, and so no last model: {found.stop}")

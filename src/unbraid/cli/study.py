@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,8 +11,8 @@ import click
 from rich.live import Live
 from rich.table import Table
 
+from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, console, say
-from unbraid.engines.local import LocalExecutor
 from unbraid.errors import InputError
 from unbraid.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
@@ -55,7 +53,7 @@ def run(
     gpus_per_job: float,
 ) -> None:
     """Run what is missing of a study, and nothing else. Stopped or killed, run it again."""
-    if workers is not None and workers < 1:
+    if workers is not None and workers < 1:  # before anything is written
         raise InputError(f"workers is {workers}; expected at least 1")
     opened = open_study(name)
     jobs = opened.jobs(scale)
@@ -63,36 +61,16 @@ def run(
     place = Place(out or _default_out(opened, scale))
     try:
         place.begin(opened.name, scale)
-        executor, count = _engine(opened, engine, workers, memory_limit, address, gpus_per_job)
-        try:
+        with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
             result = run_jobs(
                 chosen, place.out, executor=executor, workers=count, retry=retry == "failed", thorough=verify, say=say
             )
-        except BaseException:
-            executor.shutdown(wait=True, cancel_futures=True)
-            raise
-        executor.shutdown()
     except OSError as error:
         raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
     click.echo(f"{place.out}  {result}")
     if result.states["failed"]:
         say("`unbraid runs` shows why jobs failed; `--retry failed` runs them again")
         raise click.exceptions.Exit(1)
-
-
-def _engine(
-    opened: Study, engine: str, workers: int | None, memory_limit: float | None, address: str | None, gpus: float
-) -> tuple[Executor, int]:
-    if engine == "ray":
-        if memory_limit is not None:
-            raise InputError("--memory-limit is for local workers; Ray has its own memory monitor")
-        from unbraid.engines.ray import RayExecutor
-
-        cluster = RayExecutor(workers, address=address, modules=opened.modules, gpus_per_job=gpus)
-        return cluster, cluster.workers
-    count = workers or os.cpu_count() or 1
-    limit = None if memory_limit is None else int(memory_limit * 1e9)
-    return LocalExecutor(count, modules=opened.modules, memory_limit=limit), count
 
 
 def _default_out(opened: Study, scale: str) -> Path:

@@ -21,12 +21,12 @@ from unbraid.data.stored import as_tensor, check_split
 _VERSION = 1  # raised whenever the same numbers would give other scenes than before
 _BRIGHTEST = 0.8  # so that a white digit shows on any scene
 _CHUNK = 256  # scenes drawn at a time
-KEPT = {"train": 2000, "test": 500}  # instances of each class that are drawn once and kept
+KEPT = {"train": 1000, "test": 250}  # instances of each class that are drawn once and kept
 Colour = tuple[float, float, float]
 
 
 def open_scenes(resolution: int = 64, split: str = "train") -> Rows:
-    """The first 2,000 instances of each class for training, or the first 500 for testing, drawn once and kept."""
+    """The first 1,000 instances of each class for training, or the first 250 for testing, drawn once and kept."""
     check_resolution(resolution)
     check_split("scenes", split, SPLITS)
     kept, count = KEPT[split], len(SCENES)

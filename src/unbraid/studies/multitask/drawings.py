@@ -157,7 +157,7 @@ def by_count(models: Models) -> Drawing:
     for axis, (column, metric) in zip(axes, models.metrics.items(), strict=True):
         grids = [models.scores(column, kind) for kind in models.counts.values()]
         for place in range(len(models.data_sets)):
-            x = np.array(counts) * (1 + 0.03 * (place - (len(models.data_sets) - 1) / 2))
+            x = np.array(counts) * (1 + 0.05 * (place - (len(models.data_sets) - 1) / 2))
             _line(axis, x, np.stack([grid[place] for grid in grids]), DATA_COLOURS[place % len(DATA_COLOURS)])
         axis.set_xscale("log")
         axis.set_xticks(counts, [str(count) for count in counts])

@@ -142,7 +142,12 @@ def _codes(models: Models, looks: dict[str, Looks]) -> Section:
     )
     items += _table("table_7", "Table 7: factors retrieved, and correlations", tables.retrieved(models), caption)
     items += claims.judge(models, claims.CODES)
-    text = "What do the codes of an untrained, a single-task and a multi-task encoder hold?"
+    text = (
+        "What do the codes of an untrained, a single-task and a multi-task encoder hold? Decoders take codes as they "
+        "are. Those of an untrained encoder differ by thousandths only, and a decoder that is not trained for long "
+        "gives the mean image for all of them; those of a trained one spread over several units, of which a traversal "
+        "from −1 to 1 shows a part."
+    )
     if faults := [fault for found in looks.values() for fault in found.faults]:
         text += " Could not be shown: " + "; ".join(faults) + "."
     return _section("4.2 What the codes hold", text, items, "no codes were decoded or laid out in a plane")
@@ -230,7 +235,8 @@ def _splits(models: Models) -> Section:
     differences = tables.split_table(models)
     if len(differences):
         caption = (
-            f"{BARS} all: every task depends on all factors; random: on a random half; halves: by turns on one half."
+            f"{BARS} all: every task depends on all factors; random: each on a random subset; halves: by turns on one "
+            "half and the other."
         )
         drawing = drawings.by_split(models, claims.SPLITS)
         items.append(Figure("figure_15", "Figure 15: scores by the factors that tasks depend on", drawing, caption))

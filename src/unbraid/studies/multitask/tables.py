@@ -130,7 +130,7 @@ def gains(models: Models) -> pd.DataFrame:
         for at, data in ((None, "all"), *((at, data) for at, data, _ in _places(models))):
             cells = {name: _text(values if at is None else values[at], ".3f", -1.0) for name, values in found.items()}
             if any(cells.values()):
-                rows.append({"scores": f"{model} − {other}", "data": data, **cells})
+                rows.append({"model": model, "minus": other, "data": data, **cells})
     return pd.DataFrame(rows)
 
 
@@ -155,7 +155,7 @@ def retrieved(models: Models) -> pd.DataFrame:
     for at, data, said in _places(models):
         for kind in LOOKED_AT:
             cells = {
-                name: _text(models.scores(column, kind)[at], ".1f" if name.startswith("factors") else ".3f")
+                name: _text(models.scores(column, kind)[at], *((".3f", 0.0, 1.0) if "corr" in name else (".1f",)))
                 for column, name in models.retrieved.items()
             }
             if any(cells.values()):

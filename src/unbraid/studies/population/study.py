@@ -125,7 +125,7 @@ SCALES = {
             final=PopulationConfig(size=2, generations=1, images=160),
             leaf_runs=1,
             threshold=0.0,
-            reduction=ReductionConfig(active=0.05, height=2.0),
+            reduction=ReductionConfig(active=0.001, height=2.0),
         ),
         images=320,
         strengths=(1,),

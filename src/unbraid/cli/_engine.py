@@ -1,0 +1,63 @@
+"""Where the jobs of a command run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from unbraid.engines.local import LocalExecutor
+from unbraid.errors import InputError
+
+ENGINE: list[click.Parameter] = [
+    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
+    click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
+    click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
+    click.Option(["--gpus-per-job"], type=float, default=0.0, show_default=True, help="Of a GPU, for a job on Ray."),
+]
+
+
+@contextmanager
+def started(
+    engine: str,
+    workers: int | None,
+    address: str | None,
+    gpus_per_job: float,
+    modules: Sequence[Path] = (),
+    memory_limit: float | None = None,
+) -> Iterator[tuple[Executor, int]]:
+    """An executor, and how many jobs it takes at a time; an error in the block ends those that run.
+
+    `modules` are files that the jobs come from, `memory_limit` is what a local worker may take in GB.
+    """
+    executor, count = _executor(engine, workers, address, gpus_per_job, modules, memory_limit)
+    try:
+        yield executor, count
+    except BaseException:
+        executor.shutdown(wait=True, cancel_futures=True)
+        raise
+    executor.shutdown()
+
+
+def _executor(
+    engine: str,
+    workers: int | None,
+    address: str | None,
+    gpus_per_job: float,
+    modules: Sequence[Path],
+    memory_limit: float | None,
+) -> tuple[Executor, int]:
+    if engine == "ray":
+        if memory_limit is not None:
+            raise InputError("--memory-limit is for local workers; Ray has its own memory monitor")
+        from unbraid.engines.ray import RayExecutor
+
+        cluster = RayExecutor(workers, address=address, modules=modules, gpus_per_job=gpus_per_job)
+        return cluster, cluster.workers
+    count = (os.cpu_count() or 1) if workers is None else workers
+    limit = None if memory_limit is None else int(memory_limit * 1e9)
+    return LocalExecutor(count, modules=modules, memory_limit=limit), count
