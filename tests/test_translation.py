@@ -91,10 +91,11 @@ def test_more_steps_make_it_easier(looks: Callable[[Any], Looks]) -> None:
 
 def test_a_feature_may_have_several_dimensions(looks: Callable[[Any], Looks]) -> None:
     one = looks(lambda codes: codes)
+    alone = translation_difficulty(one, one.data, 0, **QUICK)
+    one.code_groups = [[0], [1], [2]]
+    assert translation_difficulty(one, one.data, 0, **QUICK) == alone
     one.code_groups = [[0, 1], [2]]
-    found = translation_difficulty(one, one.data, 0, **QUICK).arrays["difficulty"]
-    assert found.shape == (2, 4, 4)
-    assert np.nanmean(found[0]) > np.nanmean(found[1])  # the place moves more pixels than the size
+    assert translation_difficulty(one, one.data, 0, **QUICK).arrays["difficulty"].shape == (2, 4, 4)
 
 
 def test_a_feature_that_does_nothing_is_easy(looks: Callable[[Any], Looks]) -> None:

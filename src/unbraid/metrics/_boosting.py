@@ -50,9 +50,8 @@ def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Arr
     importance. Rounds here take turns with random orders of the codes, each followed by its reverse: of two copies,
     either is first as often.
     """
-    edges = [_edges(column) for column in codes.T]
-    rows = len(codes)
-    binned = _binned(np.concatenate([codes, test]), edges)  # all rows go down the trees, those for training decide them
+    edges, rows = [_edges(column) for column in codes.T], len(codes)
+    binned = _binned(np.concatenate([codes, test]), edges)  # all rows go down the trees, those of `codes` decide them
     values, labels = np.unique(target, return_inverse=True)
     truth = np.eye(len(values))[labels]
     share = truth.mean(0)
@@ -66,21 +65,23 @@ def gbt(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Arr
     rng, trees = np.random.default_rng(seed), truth.shape[1]
     drawn = [rng.permutation(codes.shape[1]) for _ in range(_ORDERS)]
     finders = [_Finder(binned, rows, order, trees) for one in drawn for order in (one, one[::-1])]
-    scores = np.tile(start, (len(binned), 1))
+    scores = np.tile(start, (rows, 1))
     for turn in range(_ROUNDS):
-        likely = _probabilities(scores[:rows])
+        likely = _probabilities(scores)
         residual = truth - likely
-        leaf = finders[turn % len(finders)].grow(residual)
+        finder = finders[turn % len(finders)]
+        leaf = finder.grow(residual)
         if leaf is None:  # no code can be split any more
             break
         place = leaf[:rows].ravel()
         along = np.bincount(place, residual.ravel(), _LEAVES * trees)
         curvature = np.bincount(place, (likely * (1 - likely)).ravel(), _LEAVES * trees)
         steps = _RATE * scale * np.divide(along, curvature, out=np.zeros_like(along), where=curvature > 1e-150)
-        scores += steps[leaf]
+        scores += steps[leaf[:rows]]
+        finder.found += steps[leaf[rows:]]
     gain = np.sum([finder.gain() for finder in finders], axis=0)
-    predicted = values[_chosen(scores)]
-    return gain / max(gain.sum(), 1e-300), predicted[rows:], predicted[:rows]
+    found = start + np.sum([finder.found for finder in finders], axis=0)
+    return gain / max(gain.sum(), 1e-300), values[_chosen(found)], values[_chosen(scores)]
 
 
 def _chosen(scores: Array) -> Array:
@@ -119,6 +120,8 @@ class _Finder:
         data = lightgbm.Dataset(self._codes[:rows], params=settings, free_raw_data=False)
         self._model = lightgbm.Booster(settings, data)
         self._ones = np.ones(rows) if trees == 1 else np.ones((rows, trees))
+        self.found = np.zeros((len(codes) - rows, trees))
+        """What its trees add to the scores of the rows that are not for training."""
 
     def grow(self, residual: Array) -> Array | None:
         """The leaf of each row of the codes in each tree of a new round, (n, trees), numbered over all trees."""
