@@ -189,6 +189,31 @@ def test_the_same_report_has_the_same_bytes(tmp_path: Path) -> None:
     assert first == second
 
 
+def test_a_drawing_may_be_made_when_it_is_written_and_is_left_as_it_was(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make() -> Drawing:
+        drawing = draw()
+        drawing.set_layout_engine("constrained")
+        return drawing
+
+    def later() -> Drawing:
+        made.append("now")
+        return make()
+
+    given = make()
+    engine = given.get_layout_engine()
+
+    pages = []
+    for name, drawing in (("given", given), ("again", given), ("later", later)):
+        figure = Figure("f", "f", drawing)
+        assert not made
+        pages.append(write("t", [Section("s", "", [figure])], pd.DataFrame(), tmp_path / name).read_text())
+    assert made == ["now"]
+    assert pages[0] == pages[1] == pages[2]
+    assert given.get_layout_engine() is engine
+
+
 def test_no_path_of_this_machine_is_on_the_page(tmp_path: Path) -> None:
     runs = some_runs(tmp_path / "jobs", 5)
     path = write("t", overview(runs), runs, tmp_path)

@@ -28,7 +28,7 @@ def test_the_distance_and_its_gradient_are_those_of_the_definition() -> None:
     torch.manual_seed(0)
     codes = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
     found, expected = support_distance(codes), by_loops(codes)
-    assert float(found) == pytest.approx(float(expected))
+    assert found.item() == pytest.approx(expected.item())
     (ours,), (theirs,) = (torch.autograd.grad(value, codes) for value in (found, expected))
     assert torch.allclose(ours, theirs)
 

@@ -10,6 +10,7 @@ from tests.methods.squares import squares
 from unbraid.errors import InputError
 from unbraid.methods import Spec, build
 from unbraid.methods.infogan_cr import InfoGANCR
+from unbraid.train import train
 
 DATA = squares()
 
@@ -98,6 +99,17 @@ def test_the_networks_of_the_authors_code() -> None:
     assert all("original" in name for name in found if name.startswith(("trunk", "d.", "q.")))  # spectrally normalised
     with pytest.raises(InputError, match="infogan_cr cannot take images of 28 x 28"):
         build("infogan_cr", Spec((1, 28, 28), 100))
+
+
+def test_it_learns_to_draw_and_to_tell_its_codes() -> None:
+    method = make(latents=2, noise=1, batch_size=24, lambda_information=1.0, contrastive_from=1000)
+    truth = DATA.images_at(range(36)).float().mean(0) / 255
+    first, _, last = (report.terms["information"] for report in train(method, DATA, steps=90, seed=0, every=30))
+    assert last < 0.85 * first
+    with torch.no_grad():
+        codes = 2 * torch.rand(64, 3) - 1
+        drawn, before = (one.eval()._generate(codes).mean(0) for one in (method, make(latents=2, noise=1)))
+    assert (drawn - truth).abs().mean() < 0.4 * (before - truth).abs().mean()
 
 
 def test_its_encoder_is_q() -> None:
