@@ -22,8 +22,8 @@ import torch
 
 from unbraid.data import load
 from unbraid.engines.local import LocalExecutor
-from unbraid.fitness import fitness, label_sets
 from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve
+from unbraid.population.fitness import fitness, label_sets
 from unbraid.record import Run
 
 METHOD, DATA, SEED = "beta_tc_vae", "dsprites", 0

@@ -14,9 +14,8 @@ PACKAGE = ROOT / "src" / "unbraid"
 # data -> method -> train -> represent -> metrics -> record -> study -> report: a module imports only from its left.
 ORDER = [
     "errors", "atomic", "folder", "progress", "data", "pictures", "nets", "resnet", "methods", "weights", "train",
-    "represent", "metrics", "reduction", "evidence", "probing", "translation", "fitness", "tables", "record", "run",
-    "show", "retrieve", "engines", "study", "jobs", "members", "hyperparameters", "generations", "population",
-    "figures", "lineages", "metaepochs", "rpu", "report", "explorer", "studies", "demo", "cli",
+    "represent", "metrics", "evidence", "probing", "translation", "tables", "record", "run", "show", "retrieve",
+    "engines", "study", "jobs", "figures", "population", "rpu", "report", "explorer", "studies", "demo", "cli",
 ]  # fmt: skip
 
 

@@ -289,25 +289,25 @@ def _uniform(count: int, rows: int, columns: int, inputs: int) -> nn.Parameter:
 # InfoGAN-CR's networks, from its authors' code for dSprites
 
 
-def infogan_generator(codes: int, image_shape: ImageShape) -> nn.Module:
+def infogan_generator(codes: int, image_shape: ImageShape, channels: int = 32) -> nn.Module:
     """Codes and noise (n, codes) -> logits of images, with batch norm behind each activation."""
     _check_side("infogan_cr", image_shape, 16, 256)
-    side = image_shape[1] // 16
+    side, deep = image_shape[1] // 16, 2 * channels
     layers: list[nn.Module] = [
         FullLinear(codes, 128), nn.ReLU(), nn.BatchNorm1d(128),
-        nn.Linear(128, 64 * side * side), nn.ReLU(), nn.BatchNorm1d(64 * side * side),
-        nn.Unflatten(1, (64, side, side)),
+        nn.Linear(128, deep * side * side), nn.ReLU(), nn.BatchNorm1d(deep * side * side),
+        nn.Unflatten(1, (deep, side, side)),
     ]  # fmt: skip
-    for inputs, outputs in pairwise([64, 64, 32, 32]):
+    for inputs, outputs in pairwise([deep, deep, channels, channels]):
         layers += [nn.ConvTranspose2d(inputs, outputs, 4, 2, 1), nn.LeakyReLU(0.2), nn.BatchNorm2d(outputs)]
-    return nn.Sequential(*layers, LastUpConv(32, image_shape[0]))
+    return nn.Sequential(*layers, LastUpConv(channels, image_shape[0]))
 
 
-def infogan_trunk(image_shape: ImageShape) -> nn.Module:
+def infogan_trunk(image_shape: ImageShape, channels: int = 32) -> nn.Module:
     """Images -> 128 features, every layer spectrally normalised: what all of its discriminators begin with."""
     _check_side("infogan_cr", image_shape, 16, 256)
     layers: list[nn.Module] = []
-    for inputs, outputs in pairwise([image_shape[0], 32, 32, 64, 64]):
+    for inputs, outputs in pairwise([image_shape[0], channels, channels, 2 * channels, 2 * channels]):
         layers += [spectral_norm(nn.Conv2d(inputs, outputs, 4, 2, 1)), nn.LeakyReLU(0.2)]
     side = image_shape[1] // 16
-    return nn.Sequential(*layers, nn.Flatten(), spectral_norm(nn.Linear(64 * side * side, 128)), nn.LeakyReLU(0.2))
+    return nn.Sequential(*layers, nn.Flatten(), spectral_norm(nn.Linear(2 * channels * side * side, 128)), nn.LeakyReLU(0.2))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
+from torch import Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
@@ -15,6 +18,38 @@ from unbraid.represent import represent
 ROWS = 10_000  # images to fit on, and to test on
 
 
+@dataclass(frozen=True)
+class Reading:
+    """One kind of code of images to fit on, and of others to test on where the data holds some out."""
+
+    codes: Tensor
+    """(n, d)"""
+    factors: Tensor
+    """(n, k)"""
+    test: tuple[Tensor, Tensor] | None
+    """Codes and factors."""
+    groups: list[list[int]] | None
+    """The columns of each part."""
+
+
+def read(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> dict[str, Reading]:
+    """The codes, `r`, and what a projection network makes of them, `z`, where there is one.
+
+    Of `rows` images of the data, and of as many of those it holds out. The same `rng`, the same images.
+    """
+    rng = generator(rng)
+    fitted = represent(method, data, rng, samples=rows)
+    tested = None if data.held_out is None else represent(method, data.held_out, rng, samples=rows)
+    test = None if tested is None else (tested.codes, tested.factors)
+    found = {"r": Reading(fitted.codes, fitted.factors, test, method.code_groups)}
+    if isinstance(method, Contrastive) and len(method.heads):
+        with torch.no_grad():
+            z = method.project(fitted.codes).cpu()
+            test_z = None if tested is None else (method.project(tested.codes).cpu(), tested.factors)
+        found["z"] = Reading(z, fitted.factors, test_z, method.projection_groups)
+    return found
+
+
 def probe(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> dict[str, Scores]:
     """`probes` of the codes, `r`, and of what a projection network makes of them, `z`, where there is one.
 
@@ -25,18 +60,9 @@ def probe(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> d
         raise InputError("this data has no factors; there is nothing to read from codes")
     rng = generator(rng)
     seed = int(torch.randint(2**31, (1,), generator=rng))
-    fitted = represent(method, data, rng, samples=rows)
-    tested = None if data.held_out is None else represent(method, data.held_out, rng, samples=rows)
-    codes = {"r": (fitted.codes, None if tested is None else tested.codes, method.code_groups)}
-    if isinstance(method, Contrastive) and len(method.heads):
-        with torch.no_grad():
-            z = method.project(fitted.codes).cpu()
-            test_z = None if tested is None else method.project(tested.codes).cpu()
-        codes["z"] = z, test_z, method.projection_groups
-    found = {}
-    for code, (train, test, groups) in codes.items():
-        held = None if tested is None else (test, tested.factors)
-        found[code] = probes(
-            train, fitted.factors, test=held, groups=groups, names=data.names, code=code, rng=seed
-        )  # fmt: skip
-    return found
+    return {
+        code: probes(
+            found.codes, found.factors, test=found.test, groups=found.groups, names=data.names, code=code, rng=seed
+        )
+        for code, found in read(method, data, rng, rows).items()
+    }

@@ -102,6 +102,15 @@ def ordered(jobs: Iterable[Job]) -> list[Job]:
     return list(found.values())
 
 
+def needs_of(folder: Path) -> list[str]:
+    """The ids of the jobs that a job was made from; none where that cannot be read."""
+    try:
+        found = Folder(folder).read_json("job").get("needs", [])
+    except InputError:
+        return []
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
 class Place:
     """The folder of a study."""
 

@@ -14,10 +14,10 @@ import pytest
 from scipy.stats import ttest_ind
 
 from unbraid.report import VERDICTS, Claim, Figure, Table
+from unbraid.report.comparisons import difference, spread_ratio
 from unbraid.studies.population import claims, drawings, tables
 from unbraid.studies.population import report as module
 from unbraid.studies.population.claims import Judge
-from unbraid.studies.population.comparisons import difference, spread_ratio
 from unbraid.studies.population.knowledge import knowledge
 from unbraid.studies.population.looks import Looks
 from unbraid.studies.population.models import (

@@ -111,7 +111,7 @@ def test_populations_of_one_seed_begin_alike() -> None:
 
 
 def test_settings_of_the_desk_are_ones_the_methods_take() -> None:
-    from unbraid.hyperparameters import check_space
+    from unbraid.population.hyperparameters import check_space
 
     for job in jobs("desk"):
         if isinstance(job, Evolve):

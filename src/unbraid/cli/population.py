@@ -65,7 +65,7 @@ def _population(method: str, names: set[str], **options: Any) -> None:
             protocol=None if options["protocol"] == "none" else options["protocol"],
             executor=executor, workers=workers, say=say,
         )  # fmt: skip
-    from unbraid import lineages  # a second of start-up
+    from unbraid.population import lineages  # a second of start-up
 
     click.echo(f"{out / 'population.csv'}  {len(history.table)} rows")
     click.echo(lineages.save(history.table, out / "population.png", score.name))

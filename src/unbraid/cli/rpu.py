@@ -18,9 +18,9 @@ from unbraid.errors import InputError, nearest
 from unbraid.methods import method_class
 from unbraid.methods.vae import AutoencoderConfig
 from unbraid.population import PopulationConfig
-from unbraid.reduction import ReductionConfig
 from unbraid.rpu import RPUConfig
 from unbraid.rpu import rpu as recursion
+from unbraid.rpu.reduction import ReductionConfig
 
 _DEFAULTS = RPUConfig()
 _SHARED = {field.name: flag(field) for field in dataclasses.fields(AutoencoderConfig)}

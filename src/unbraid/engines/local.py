@@ -12,8 +12,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
@@ -148,6 +149,22 @@ class LocalExecutor(Executor):
 
 
 _STARTING = threading.Lock()
+
+
+@contextmanager
+def given_or_local(executor: Executor | None, workers: int | None) -> Iterator[tuple[Executor, int]]:
+    """The executor that was given, or processes of this machine for as long as they are needed."""
+    count = workers or getattr(executor, "workers", None) or os.cpu_count() or 1
+    if executor is not None:
+        yield executor, count
+        return
+    ours = LocalExecutor(count)
+    try:
+        yield ours, count
+    except BaseException:
+        ours.shutdown(cancel_futures=True)
+        raise
+    ours.shutdown()
 
 
 class _Task:

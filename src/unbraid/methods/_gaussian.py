@@ -78,7 +78,10 @@ def covariance(x: Tensor) -> Tensor:
     return centred.T @ centred / len(x)
 
 
-def permute_latents(z: Tensor) -> Tensor:
-    """Each column shuffled on its own: a sample of Π q(z_j) from a sample of q(z)."""
-    order = torch.rand_like(z).argsort(0)
-    return z.gather(0, order)
+def permute_latents(z: Tensor, dimensions: int = 1) -> Tensor:
+    """Each column shuffled on its own: a sample of Π q(z_j) from a sample of q(z).
+
+    Or each feature, where one has so many columns side by side.
+    """
+    order = torch.rand_like(z[:, ::dimensions]).argsort(0)
+    return z.gather(0, order.repeat_interleave(dimensions, 1))

@@ -30,6 +30,7 @@ class FactorVAE(VAE):
 
     config_class = Config
     config: Config
+    dimensions = 1  # columns of a code that are permuted together
     sweep = {"gamma": (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)}
 
     def __init__(self, config: Config, spec: Spec) -> None:
@@ -61,7 +62,7 @@ class FactorVAE(VAE):
     def discriminator_loss(self, z: Tensor) -> Tensor:
         """Cross-entropy of telling z from its permutation. The codes are detached: nothing here reaches the encoder."""
         z = z.detach()
-        logits = self._discriminate(torch.cat([z, permute_latents(z)]))
+        logits = self._discriminate(torch.cat([z, permute_latents(z, self.dimensions)]))
         classes = torch.arange(2, device=z.device).repeat_interleave(len(z))
         return F.cross_entropy(logits, classes)
 

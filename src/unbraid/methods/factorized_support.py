@@ -43,9 +43,9 @@ def support_distance(codes: Tensor) -> Tensor:
         gaps = (codes[:, None] - codes).square().permute(2, 0, 1).contiguous()  # (latent, value, row)
     for i, j in combinations(range(codes.shape[1]), 2):
         with torch.no_grad():
-            distance, nearest = (gaps[i][:, None] + gaps[j]).min(2)  # (value of i, value of j)
+            distance = (gaps[i][:, None] + gaps[j]).amin(2)  # (value of i, value of j)
             a, b = divmod(int(distance.argmax()), len(codes))
-            c = int(nearest[a, b])
+            c = int((gaps[i][a] + gaps[j][b]).argmin())
         total = total + (codes[a, i] - codes[c, i]).square() + (codes[b, j] - codes[c, j]).square()
     return total
 

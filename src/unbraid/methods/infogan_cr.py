@@ -26,6 +26,7 @@ class Config(base.Config):
     lambda_information: float = setting(0.05, "weight of the information about the codes", low=0, live=True)
     alpha: float = setting(2.0, "weight of the contrastive regularization", low=0, live=True)
     contrastive_from: int = setting(288_000, "steps before the contrastive regularization begins", low=0)
+    channels: int = setting(32, "of the first convolutions, and the generator's last; the others have twice", low=1)
     generator_steps: int = setting(2, "steps of the generator for one of D and Q", low=1)
 
 
@@ -42,13 +43,14 @@ class InfoGANCR(Method):
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
         channels, height, width = spec.image_shape
-        self.generator = nets.infogan_generator(config.latents + config.noise, spec.image_shape)
-        self.trunk = nets.infogan_trunk(spec.image_shape)
+        self.generator = nets.infogan_generator(config.latents + config.noise, spec.image_shape, config.channels)
+        self.trunk = nets.infogan_trunk(spec.image_shape, config.channels)
         self.d = spectral_norm(nn.Linear(128, 1))
         self.q = nn.Sequential(
             spectral_norm(nn.Linear(128, 128)), nn.LeakyReLU(0.2), spectral_norm(nn.Linear(128, config.latents))
         )
-        self.cr = nn.Sequential(nets.infogan_trunk((2 * channels, height, width)), nn.Linear(128, config.latents))
+        pairs = nets.infogan_trunk((2 * channels, height, width), config.channels)
+        self.cr = nn.Sequential(pairs, nn.Linear(128, config.latents))
         telling = nn.ModuleList([self.trunk, self.d, self.q])
         self.add_adam("generator", self.generator.parameters(), betas=BETAS)
         self.add_adam("discriminator", telling.parameters(), "discriminator_learning_rate", BETAS)

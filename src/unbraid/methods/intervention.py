@@ -28,6 +28,7 @@ class Config(AutoencoderConfig):
     lambda_3: float = setting(1.0, "weight of the difficulty of translation", low=0, live=True)
     discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
     weight_learning_rate: float = setting(1e-5, "learning rate of the weight network's Adam", above=0, live=True)
+    reweighted: bool = setting(True, "whether the weight network W weighs intervened images; else all weigh the same")
     translation_steps: int = setting(5, "steps of the translation network inside a step", low=0)
     translation_rate: float = setting(2.0, "learning rate of these steps", above=0, live=True)
     translation_width: int = setting(64, "hidden units of the translation network", low=1)
@@ -114,9 +115,7 @@ class Intervention(Method):
         n, z = len(images), self.encode(images)
         k = torch.randint(self.features, (n,), device=z.device)
         moved = self.decode(self._intervene(z, z[torch.randperm(n, device=z.device)], k))
-        with self.autocast():
-            weights = self.weight_network(moved)
-        return self.decode(z), moved, _intervention.normalised(weights.float()[:, 0])
+        return self.decode(z), moved, self._weights(moved)
 
     def _restored(self, x: Tensor, z: Tensor, moved: Tensor, k: Tensor) -> Tensor:
         """L_in: intervention 2 sets feature k of the encoded intervened images back, which should give x again."""
@@ -127,9 +126,16 @@ class Intervention(Method):
         """L_adv of reconstructions, the real images, and as many intervened ones behind them."""
         with self.autocast():
             logits = self.discriminator(images)
-            weights = self.weight_network(images[len(images) // 2 :])
         real, fake = logits.float()[:, 0].chunk(2)
-        return _intervention.adversarial(real, fake, _intervention.normalised(weights.float()[:, 0]))
+        return _intervention.adversarial(real, fake, self._weights(images[len(images) // 2 :]))
+
+    def _weights(self, moved: Tensor) -> Tensor:
+        """W(x̂')/N of intervened images, (n,)."""
+        if not self.config.reweighted:
+            return moved.new_ones(len(moved))
+        with self.autocast():
+            logits = self.weight_network(moved)
+        return _intervention.normalised(logits.float()[:, 0])
 
     def _translation_codes(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """The batch's codes with one of its values of a random feature in all of them, and with another."""

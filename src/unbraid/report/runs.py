@@ -61,6 +61,15 @@ def _local(text: str, folder: Path) -> str:
     return text.replace(f"{folder}{os.sep}", "").replace(str(folder), folder.name)
 
 
+def failures(runs: pd.DataFrame, most: int = 20) -> pd.DataFrame:
+    """How many runs stand in each way that is not done, the most frequent first."""
+    left = runs[runs["state"] != "done"] if "state" in runs else pd.DataFrame(columns=["state"])
+    reason = pd.Series(reasons(left), index=left.index) if {"run", "reason"} <= set(left) else ""
+    groups = pd.DataFrame({"state": left["state"], "reason": reason}).fillna("")
+    groups["reason"] = groups["reason"].astype(str).str.slice(0, 160)
+    return groups.value_counts().reset_index(name="models").head(most)
+
+
 def choose(runs: pd.DataFrame, most: int) -> list[int]:
     """Positions of up to `most` finished runs: the first of every method and data set, then the second, and so on."""
     if "run" not in runs or "state" not in runs:

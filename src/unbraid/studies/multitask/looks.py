@@ -21,7 +21,8 @@ from unbraid.record import Run
 from unbraid.report.estimates import Array
 from unbraid.show import to_bytes, unit_traversals
 from unbraid.studies.multitask import drawings
-from unbraid.studies.multitask.models import LOOKED_AT, Kind, Models, decoder_on, needs
+from unbraid.studies.multitask.models import LOOKED_AT, Kind, Models, decoder_on
+from unbraid.study import needs_of
 
 IMAGES = 12  # of a row of reconstructions
 TITLES = dict(zip(LOOKED_AT, ("random encoder", "single-task encoder", "multi-task encoder"), strict=True))
@@ -94,7 +95,7 @@ def _run(models: Models, data: str, seed: int, kind: Kind, jobs: Path) -> Path |
 def _umap(models: Models, data: str, seed: int, jobs: Path) -> Drawing | None:
     places: dict[str, Path] = {}
     for path in sorted(jobs.glob("embed-*/embedding.npz")):
-        places |= dict.fromkeys(needs(path.parent), path)
+        places |= dict.fromkeys(needs_of(path.parent), path)
     rows: dict[str, tuple[Array, Array]] = {}
     spec = None
     for kind in LOOKED_AT:
@@ -112,7 +113,7 @@ def _pairs(models: Models, data: str, seed: int, jobs: Path) -> list[_Pair]:
     for kind in LOOKED_AT:
         decoder = _run(models, data, seed, decoder_on(kind), jobs)
         if decoder is not None:
-            (encoder,) = needs(decoder) or [""]
+            (encoder,) = needs_of(decoder) or [""]
             found = list(jobs.glob(f"*-{encoder}")) if encoder else []
             if not found:
                 raise InputError(f"{decoder.name} has no encoder in the folder")

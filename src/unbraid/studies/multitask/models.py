@@ -17,6 +17,7 @@ from unbraid.figures import data_order
 from unbraid.folder import Folder
 from unbraid.record import Run, load_runs
 from unbraid.report.estimates import Array
+from unbraid.study import needs_of
 
 METRICS = {
     "scores.mig": "MIG",
@@ -71,25 +72,16 @@ def table(folder: Path) -> pd.DataFrame:
     rows = []
     for run in runs["run"]:
         row = _settings_of(Path(run))
-        needed = by_id.get(next(iter(needs(Path(run))), ""))
+        needed = by_id.get(next(iter(needs_of(Path(run))), ""))
         if needed is not None:
             row |= {"encoder": runs["method"][needed], "encoder_seed": runs["seed"][needed]}
         rows.append(row)
     for folder_of, found in _embeddings(jobs):
-        encoder = by_id.get(next(iter(needs(folder_of)), ""))
+        encoder = by_id.get(next(iter(needs_of(folder_of)), ""))
         if encoder is not None:
             rows[encoder] |= found
     more = pd.DataFrame(rows, index=runs.index)
     return pd.concat([runs, more], axis=1)
-
-
-def needs(folder: Path) -> list[str]:
-    """The ids of the jobs that a job was made from; none where that cannot be read."""
-    try:
-        found = Folder(folder).read_json("job").get("needs", [])
-    except InputError:
-        return []
-    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 def _settings_of(folder: Path) -> dict[str, Any]:

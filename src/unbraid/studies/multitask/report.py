@@ -13,6 +13,7 @@ import pandas as pd
 from unbraid.figures import data_name
 from unbraid.report import Claim, Figure, Picture, Section, Table
 from unbraid.report.estimates import SEEDS
+from unbraid.report.runs import failures
 from unbraid.studies.multitask import claims, drawings, tables
 from unbraid.studies.multitask.looks import Looks, look
 from unbraid.studies.multitask.models import Models, described, table
@@ -66,7 +67,7 @@ def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Se
     items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))]
     if len(described(runs)):
         items += _table("states", "Models that are done, of those there are", tables.states(runs))
-    items += _table("failures", "Models that are not done, and why", tables.failures(runs))
+    items += _table("failures", "Models that are not done, and why", failures(runs))
     text = (
         f"{len(models.runs)} finished models: {len(models.data_sets)} data sets, {len(models.seeds)} seeds, "
         f"{models.tasks} tasks. The paper has 3 data sets, 3 seeds and 10 tasks. {LOOK_ALIKES} {RULES}"

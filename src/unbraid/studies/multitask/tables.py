@@ -11,7 +11,6 @@ import pandas as pd
 
 from unbraid.figures import data_name, data_order
 from unbraid.report.estimates import Array, Estimate, estimate, mean
-from unbraid.report.runs import reasons
 from unbraid.studies.multitask import claims, paper
 from unbraid.studies.multitask.models import (
     AGREEMENT,
@@ -298,12 +297,3 @@ def states(runs: pd.DataFrame) -> pd.DataFrame:
             row[data_name(data)] = f"{(here['state'] == 'done').sum()} of {len(here)}" if len(here) else ""
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def failures(runs: pd.DataFrame, most: int = 20) -> pd.DataFrame:
-    """How many runs stand in each way that is not done, the most frequent first."""
-    left = runs[runs["state"] != "done"] if "state" in runs else pd.DataFrame(columns=["state"])
-    reason = pd.Series(reasons(left), index=left.index) if {"run", "reason"} <= set(left) else ""
-    groups = pd.DataFrame({"state": left["state"], "reason": reason}).fillna("")
-    groups["reason"] = groups["reason"].astype(str).str.slice(0, 160)
-    return groups.value_counts().reset_index(name="models").head(most)

@@ -14,9 +14,10 @@ import numpy as np
 
 from unbraid.figures import data_name
 from unbraid.report import Claim
+from unbraid.report.comparisons import difference, spread_ratio
 from unbraid.report.estimates import Array, Estimate, Rule, estimate
+from unbraid.report.judging import judged
 from unbraid.studies.population import paper
-from unbraid.studies.population.comparisons import difference, spread_ratio
 from unbraid.studies.population.models import (
     BY_DCI,
     BY_FEW,
@@ -38,16 +39,6 @@ CLOSE = 0.05  # scores that far apart are alike
 
 Numbers = Mapping[str, Estimate]
 Judge = Callable[[Models], Claim]
-
-
-def judged(words: str, said: str, rule: Rule, numbers: Numbers, runs: str = "") -> Claim:
-    """The claim with its verdict. `runs` says what was counted."""
-    known = {name: entry for name, entry in numbers.items() if entry.known}
-    missing = [name or "the number" for name in numbers if name not in known]
-    verdict = "cannot be said" if missing or not known else rule.verdict(known.values())
-    shown = "; ".join(f"{name} {entry.text('.3f')}".strip() for name, entry in known.items()) or "not measured"
-    why = rule.text() + (f". Not measured: {', '.join(missing)}" if missing and known else "")
-    return Claim(words, said, f"{shown}; {runs}" if runs and known else shown, verdict, why)
 
 
 def _first(models: Models) -> str:

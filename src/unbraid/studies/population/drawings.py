@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 
 from unbraid import figures
 from unbraid.figures import data_name
+from unbraid.report.comparisons import known
 from unbraid.report.estimates import Array, estimate
-from unbraid.studies.population.comparisons import known
 from unbraid.studies.population.models import BY_DCI, BY_FEW, BY_MIG, BY_UDR, METRICS, NAMES, RPU, Models
 
 COLOURS = {RPU: "#B03A2E", BY_MIG: "#0072B2", BY_DCI: "#E69F00", BY_FEW: "#56B4E9", BY_UDR: "#CC79A7"}

@@ -14,12 +14,12 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.engines.inline import InlineExecutor
-from unbraid.fitness import Score
 from unbraid.folder import Folder
-from unbraid.generations import PopulationConfig
 from unbraid.jobs import PIXELS, Protocol
 from unbraid.metrics import score as score_codes
 from unbraid.population import History, evolve, lineage, read_history
+from unbraid.population.fitness import Score
+from unbraid.population.generations import PopulationConfig
 from unbraid.record import NUMBERS, Run, full_settings
 from unbraid.represent import represent
 from unbraid.rpu import RPUConfig, rpu

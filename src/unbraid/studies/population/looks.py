@@ -101,7 +101,7 @@ def below(sheets: dict[str, Image.Image]) -> Image.Image | None:
 
 def searched(tables: Sequence[pd.DataFrame]) -> list[str]:
     """The hyperparameters that all of these histories have."""
-    from unbraid.lineages import hyperparameter_names
+    from unbraid.population.lineages import hyperparameter_names
 
     names = hyperparameter_names(tables[0]) if tables else []
     return [name for name in names if all(name in table for table in tables)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from unbraid import lineages
 from unbraid.figures import data_name
+from unbraid.population import lineages
 from unbraid.report import Claim, Figure, Picture, Section, Table
 from unbraid.report.estimates import SEEDS
 from unbraid.studies.population import claims, drawings, paper, tables

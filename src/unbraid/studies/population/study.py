@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.fitness import Score
-from unbraid.generations import PopulationConfig
-from unbraid.hyperparameters import Hyperparameter, search_space
 from unbraid.jobs import Protocol, Train
 from unbraid.methods import METHODS
-from unbraid.reduction import ReductionConfig
+from unbraid.population.fitness import Score
+from unbraid.population.generations import PopulationConfig
+from unbraid.population.hyperparameters import Hyperparameter, search_space
 from unbraid.rpu import RPUConfig
+from unbraid.rpu.reduction import ReductionConfig
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
 from unbraid.study import Job
 

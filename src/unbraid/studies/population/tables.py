@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from unbraid.figures import data_name
+from unbraid.report.comparisons import known
 from unbraid.report.estimates import estimate, number
 from unbraid.studies.population import paper
-from unbraid.studies.population.comparisons import known
 from unbraid.studies.population.models import MATCH, METRICS, NAMES, RPU, Models
 from unbraid.studies.population.study import SIX
 

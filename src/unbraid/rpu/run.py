@@ -1,25 +1,4 @@
-"""rPU-VAE (population, section 4.2 and algorithm 1): find a few factors, take them out of the data, and go on.
-
-A population without labels (by UDR) learns the factors that vary most. The active latents of its best model label the
-data, and the images over which these labels hardly vary make the data of the next metaEpoch, which finds other factors.
-A leaf-run goes on so until nothing is left. All labels together are the fitness of a last population on the whole data.
-
-The folder holds
-
-    rpu.json             what it was asked for
-    metaepochs.csv       a row for each metaEpoch: images, UDR, active latents, why a leaf-run stopped
-    labels.csv           the surrogate labels: a row for each image, with its file's name where it has one
-    metaepochs.png       what the active latents of each metaEpoch do, as figure 5
-    metaepoch1/          the first metaEpoch; leaf1/metaepoch2/, leaf1/metaepoch3/, … those of the leaf-runs, each with
-        population/      its population; population.png is its history
-        labels.npz       its rows, their surrogate labels, the KL of all latents
-        reduction.png    how its data came about, as figure 3
-        traversals.png   what its latents do, the active ones in full contrast
-    final3/              the last population, by the labels of three leaf-runs
-    reconstructions.png, traversals.png, traversals.gif   of its best model
-
-Run again, it finds all that is done: going on after a kill is doing the same once more.
-"""
+"""Algorithm 1 in a folder: metaEpoch after metaEpoch, leaf-run after leaf-run, and the last population."""
 
 from __future__ import annotations
 
@@ -36,10 +15,15 @@ import torch
 
 from unbraid.atomic import replacing
 from unbraid.data import FactorData, Subset, catalogue
+from unbraid.engines.local import given_or_local
 from unbraid.errors import InputError
 from unbraid.folder import Folder
 from unbraid.jobs import Protocol
-from unbraid.metaepochs import (
+from unbraid.methods import method_class
+from unbraid.methods.vae import VAE
+from unbraid.population import History, PopulationConfig, evolve
+from unbraid.record import full_settings
+from unbraid.rpu.metaepochs import (
     MetaEpoch,
     best_factors,
     label_sets,
@@ -49,11 +33,7 @@ from unbraid.metaepochs import (
     save_reduction,
     save_traversals,
 )
-from unbraid.methods import method_class
-from unbraid.methods.vae import VAE
-from unbraid.population import History, PopulationConfig, _engine, evolve
-from unbraid.record import full_settings
-from unbraid.reduction import ReductionConfig, active_latents, mean_kl, reduce
+from unbraid.rpu.reduction import ReductionConfig, active_latents, mean_kl, reduce
 from unbraid.show import show
 from unbraid.study import Say
 from unbraid.train import step_seed
@@ -124,7 +104,7 @@ def rpu(
     place = Path(out)
     try:
         _begin(Folder(place), opened, config, method, fixed, precision)
-        with _engine(executor, workers) as (pool, count):
+        with given_or_local(executor, workers) as (pool, count):
             engine = {"settings": fixed, "precision": precision, "executor": pool, "workers": count}
             return _Recursion(opened, config, place, method, engine, say).run(protocol)
     except OSError as error:
@@ -158,7 +138,7 @@ class _Recursion:
 
     def run(self, protocol: Protocol) -> RPU:
         """Algorithm 1."""
-        from unbraid import lineages  # a second of start-up
+        from unbraid.population import lineages  # a second of start-up
 
         first = self.meta_epoch(0, 1, np.arange(len(self.data)))
         leaves = [] if first.stop else [self.leaf_run(first, leaf) for leaf in range(1, self.config.leaf_runs + 1)]
@@ -237,7 +217,7 @@ class _Recursion:
 
     def note(self, epoch: MetaEpoch) -> None:
         """Keep what a metaEpoch has learned."""
-        from unbraid import lineages  # a second of start-up
+        from unbraid.population import lineages  # a second of start-up
 
         self.seen.append(epoch)
         folder = self.out / epoch.name

@@ -20,8 +20,8 @@ from unbraid.data.image_folder import Pictures
 from unbraid.metrics import mig
 from unbraid.pictures import Strip, save, sheet
 from unbraid.population import History
-from unbraid.reduction import Reduction, draw
 from unbraid.represent import Representation
+from unbraid.rpu.reduction import Reduction, draw
 from unbraid.show import traverse
 
 Array = np.ndarray[Any, Any]

@@ -19,16 +19,16 @@ from torch import Tensor
 
 from tests.toy_jobs import Now
 from unbraid import cli
-from unbraid import rpu as module
 from unbraid.data import FactorData, Rows, Subset, load
 from unbraid.data.image_folder import read_picture
 from unbraid.errors import InputError
-from unbraid.metaepochs import MetaEpoch, best_factors, file_names, label_sets, labels_frame, told
 from unbraid.population import Hyperparameter, PopulationConfig
 from unbraid.record import Run
-from unbraid.reduction import ReductionConfig
 from unbraid.represent import Representation
 from unbraid.rpu import RPU, RPUConfig, rpu
+from unbraid.rpu import run as module
+from unbraid.rpu.metaepochs import MetaEpoch, best_factors, file_names, label_sets, labels_frame, told
+from unbraid.rpu.reduction import ReductionConfig
 
 Array = np.ndarray[Any, Any]
 
@@ -358,7 +358,7 @@ KILLED = """
     import torch
     torch.set_num_threads(1)
     from pathlib import Path
-    from tests.test_rpu import Now, toy, toy_data
+    from tests.rpu.test_rpu import Now, toy, toy_data
 
     class Mortal(Now):
         def __init__(self, jobs):
@@ -384,7 +384,7 @@ KILLED = """
 
 def test_killed_and_run_again_it_gives_the_same_tables(done: RPU, tmp_path: Path) -> None:
     script = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path / "killed")]
-    ended = subprocess.run(script, capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=600)
+    ended = subprocess.run(script, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=600)
     assert ended.stdout == "3 0\n", ended.stderr
     ours = {name: text for name, text in tables(done.out).items() if not name.startswith("final0")}
     assert tables(tmp_path / "killed") == ours

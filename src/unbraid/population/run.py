@@ -1,27 +1,12 @@
-"""Population based training (Jaderberg et al. 2017; population, sections 2.2, 3 and 4).
-
-A population trains its members side by side. After each generation the worst copy weights, optimisers and
-hyperparameters of one of the best, and change the hyperparameters they got. Every generation is a list of jobs whose
-results lie in the folder, and what follows from them is decided by pure functions (generations.py): going on after a
-kill is doing the same again, and finding it done.
-
-The folder holds
-
-    population.json      what it is a population of
-    population.csv       its history: a row for each member of each generation
-    jobs/, leases/, damaged/   as in a study; every model of every generation is a run
-    rows-DIGEST.npy, labels-DIGEST.npz   the rows and the label sets that it was given, where it was given any
-"""
+"""One population in its folder: generation after generation as lists of jobs."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -35,68 +20,23 @@ from unbraid.atomic import replacing
 from unbraid.data import FactorData, catalogue
 from unbraid.data.factors import digest
 from unbraid.data.sampling import Subset
-from unbraid.engines.local import LocalExecutor
+from unbraid.engines.local import given_or_local
 from unbraid.errors import InputError
-from unbraid.fitness import Score, check
-from unbraid.fitness import label_sets as sets_of
 from unbraid.folder import Folder
-from unbraid.generations import Grown, Member, PopulationConfig, converged, exploit, first, succeed
-from unbraid.hyperparameters import Hyperparameter, check_space, explore, live_settings, search_space
 from unbraid.jobs import Protocol
-from unbraid.members import Fitness, Grow, LabelFile
+from unbraid.population.fitness import Score, check
+from unbraid.population.fitness import label_sets as sets_of
+from unbraid.population.generations import Grown, Member, PopulationConfig, converged, first, succeed
+from unbraid.population.history import History
+from unbraid.population.hyperparameters import Hyperparameter, check_space, live_settings, search_space
+from unbraid.population.members import Fitness, Grow, LabelFile
 from unbraid.record import Run, full_settings
 from unbraid.study import Job, Place, Say
 from unbraid.study import run as run_jobs
 from unbraid.train import step_seed
 
-__all__ = [
-    "History", "Hyperparameter", "PopulationConfig", "Score", "evolve", "exploit", "explore", "lineage", "read_history",
-    "search_space",
-]  # fmt: skip
-
 Array = np.ndarray[Any, Any]
 SAMPLES = 256  # images whose codes a member's run keeps; the best is encoded as any run is
-
-
-@dataclass(frozen=True)
-class History:
-    """What became of a population."""
-
-    out: Path
-    table: pd.DataFrame
-    """A row for each member of each generation, as in `population.csv`."""
-    best: Run
-    """The best model of the best member of all generations (or of the last), encoded and scored like any run."""
-    converged: bool
-    """Whether it ended because the best score no longer moved."""
-
-    @property
-    def score(self) -> float:
-        """The best member's."""
-        return float(self.table["score"].max())
-
-
-def read_history(out: Path | str) -> pd.DataFrame:
-    """The history in a population's folder."""
-    path = Path(out) / "population.csv"
-    try:
-        return pd.read_csv(path, dtype={"parent": "Int64", "model": "Int64"})
-    except FileNotFoundError as error:
-        raise InputError(f"{out} holds no population: it has no {path.name}") from error
-    except ValueError as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-
-
-def lineage(table: pd.DataFrame) -> list[tuple[int, int]]:
-    """The best member of all generations and those it descends from, the first of them first: (generation, member)."""
-    parents = table.set_index(["generation", "member"])["parent"]
-    best = table.loc[table["score"].idxmax()]
-    generation, member = int(best["generation"]), int(best["member"])
-    found = [(generation, member)]
-    while generation:
-        generation, member = generation - 1, int(parents[generation, member])
-        found.insert(0, (generation, member))
-    return found
 
 
 def evolve(
@@ -141,7 +81,7 @@ def evolve(
     try:
         _begin(place, kind.record(opened))
         _keep(opened, labels, label_sets)
-        with _engine(executor, workers) as (pool, count):
+        with given_or_local(executor, workers) as (pool, count):
             loop = _Loop(place, kind, pool, count, say)
             stopped = loop.run(members)
             best = loop.finish(protocol, samples, latest)
@@ -337,22 +277,6 @@ class _Loop:
             *([f"about {left} left"] if left else []),
         ]
         return ", ".join(parts)
-
-
-@contextmanager
-def _engine(executor: Executor | None, workers: int | None) -> Iterator[tuple[Executor, int]]:
-    """The executor that was given, or processes of this machine for as long as they are needed."""
-    count = workers or getattr(executor, "workers", None) or os.cpu_count() or 1
-    if executor is not None:
-        yield executor, count
-        return
-    ours = LocalExecutor(count)
-    try:
-        yield ours, count
-    except BaseException:
-        ours.shutdown(cancel_futures=True)
-        raise
-    ours.shutdown()
 
 
 def _reopenable(data: FactorData, place: Place) -> FactorData:

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from unbraid.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.figures import FAINT, logarithmic, wrapped
-from unbraid.population import lineage
+from unbraid.population.history import lineage
 
 WINNER, OTHERS, COPY = "#0072B2", "#b8b8b8", "#E69F00"
 

@@ -18,19 +18,27 @@ from matplotlib.image import imread
 
 from tests.small_population import FLAGS, SETTINGS, SPACE, config, evolve_small, small_data
 from tests.toy_jobs import Now
-from unbraid import lineages, weights
+from unbraid import weights
 from unbraid.cli import app
 from unbraid.data import FactorData, load
 from unbraid.data.factors import Rows
 from unbraid.data.sampling import Subset
 from unbraid.errors import InputError
-from unbraid.fitness import Score, fitness, label_sets
-from unbraid.generations import PopulationConfig, converged, exploit
-from unbraid.hyperparameters import KNOWN, Hyperparameter, check_space, explore, live_settings, search_space, starts
 from unbraid.methods import METHODS, build
 from unbraid.methods._gaussian import kl_per_latent
 from unbraid.metrics import mig, udr
-from unbraid.population import History, lineage, read_history
+from unbraid.population import History, lineage, lineages, read_history
+from unbraid.population.fitness import Score, fitness, label_sets
+from unbraid.population.generations import PopulationConfig, converged, exploit
+from unbraid.population.hyperparameters import (
+    KNOWN,
+    Hyperparameter,
+    check_space,
+    explore,
+    live_settings,
+    search_space,
+    starts,
+)
 from unbraid.record import Run, find_runs, load_runs
 from unbraid.represent import represent
 from unbraid.run import train as train_run

@@ -13,7 +13,16 @@ from PIL import Image
 from torch.distributions import Normal, kl_divergence
 
 from unbraid.errors import InputError
-from unbraid.reduction import ReductionConfig, active_latents, curve, draw, find_peaks, intersections, mean_kl, reduce
+from unbraid.rpu.reduction import (
+    ReductionConfig,
+    active_latents,
+    curve,
+    draw,
+    find_peaks,
+    intersections,
+    mean_kl,
+    reduce,
+)
 
 Array = np.ndarray[Any, Any]
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.hyperparameters import STARTS, Hyperparameter, Rng, explore, starts
-from unbraid.members import Fitness, Grow
+from unbraid.population.hyperparameters import STARTS, Hyperparameter, Rng, explore, starts
+from unbraid.population.members import Fitness, Grow
 
 EXPLOITS = ("truncation", "none")
 

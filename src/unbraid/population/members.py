@@ -12,9 +12,9 @@ import numpy as np
 
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
-from unbraid.fitness import LabelSet, Score, fitness, label_sets
 from unbraid.folder import Folder
 from unbraid.jobs import PIXELS, Train
+from unbraid.population.fitness import LabelSet, Score, fitness, label_sets
 from unbraid.record import Run
 from unbraid.run import train
 from unbraid.study import Job

@@ -1,0 +1,1 @@
+"""Burns et al. 2021: unsupervised disentanglement without autoencoding."""

@@ -1,0 +1,1 @@
+"""Unsupervised disentanglement learning by intervention: the study."""

@@ -1,0 +1,190 @@
+"""The study's own jobs: choose λ₁ and λ₂ by translation difficulty, and examine a model on images it has not seen."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from unbraid.atomic import replacing
+from unbraid.data import FactorData
+from unbraid.errors import InputError
+from unbraid.folder import Folder
+from unbraid.jobs import Train
+from unbraid.methods import Method
+from unbraid.methods.intervention import Intervention
+from unbraid.metrics import ScoreTable, score
+from unbraid.record import Run
+from unbraid.represent import represent
+from unbraid.studies.intervention.two_samples import effective_share, two_sample_accuracy
+from unbraid.study import Job
+from unbraid.train import step_seed
+from unbraid.translation import translation_difficulty
+
+Array = np.ndarray[Any, Any]
+CHOSEN = ("lambda_1", "lambda_2")
+DIFFICULTY = "translation_difficulty"
+TRAINED_DIFFICULTY = f"train.{DIFFICULTY}"
+
+
+@dataclass(frozen=True)
+class Tuned(Job):
+    """`intervention` with the λ₁ and λ₂ of the candidates that are easiest to translate (appendix C).
+
+    By the difficulty on training images, which takes no factors, on average over the seeds of a candidate. What the
+    model's own settings say of λ₁ and λ₂ stays.
+    """
+
+    model: Train
+    candidates: tuple[Examine, ...]
+
+    @property
+    def label(self) -> str:
+        return f"tuned-{self.model.label}"
+
+    @property
+    def seed(self) -> int:
+        return self.model.seed
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return self.candidates
+
+    @property
+    def tolerant(self) -> bool:
+        return True
+
+    @property
+    def seconds(self) -> float:
+        return self.model.seconds
+
+    def content(self) -> Mapping[str, Any]:
+        return {**self.model.content(), "open": [name for name in CHOSEN if name not in self.model.settings]}
+
+    def execute(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Write `choice.json`, which has the mean difficulty of each candidate, and a run."""
+        found: dict[tuple[float, ...], list[float]] = defaultdict(list)
+        for candidate, path in zip(self.candidates, needed, strict=True):
+            settings = candidate.model.full_settings
+            found[tuple(float(settings[name]) for name in CHOSEN)].append(_difficulty(path))
+        means = {weights: float(np.mean(values)) for weights, values in found.items()}
+        known = {weights: value for weights, value in means.items() if np.isfinite(value)}
+        if not known:
+            raise InputError(f"none of the {len(self.candidates)} candidates for λ₁ and λ₂ has a translation difficulty")
+        best = min(known, key=lambda weights: known[weights])
+        chosen = dict(zip(CHOSEN, best, strict=True))
+        table = [{**dict(zip(CHOSEN, weights, strict=True)), DIFFICULTY: value} for weights, value in known.items()]
+        Folder(folder).write_json("choice", {"chosen": chosen, "candidates": table})
+        replace(self.model, settings={**chosen, **self.model.settings}).execute(folder, ())
+
+    @property
+    def full_settings(self) -> Mapping[str, Any]:
+        return self.model.full_settings
+
+
+def _difficulty(folder: Path) -> float:
+    """NaN of a candidate that failed or diverged."""
+    try:
+        return float(Folder(folder).read_json("scores")["scores"].get(TRAINED_DIFFICULTY, np.nan))
+    except InputError:
+        return float("nan")
+
+
+@dataclass(frozen=True)
+class Examine(Job):
+    """Scores of a trained model that need its data or its decoder: on held-out rows, where factors are independent.
+
+    Metrics of the codes of held-out rows; translation difficulty on these and on training rows, and the squared error
+    of held-out images, where the model decodes; and of `intervention`, how well the training images that it
+    reconstructs can be told from those that it intervened on, with its weights and without.
+    """
+
+    model: Train | Tuned
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """With their settings. Of codes whose features have several dimensions SAP alone is known."""
+    samples: int | None = None
+    """Held-out rows that are encoded, None for 50,000."""
+    values: int = 11
+    images: int = 64
+    """Of translation difficulty."""
+    told: int = 4_000
+    """Images of each kind of the two-sample test."""
+
+    @property
+    def label(self) -> str:
+        return f"examine-{self.model.label}"
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return (self.model,)
+
+    @property
+    def tolerant(self) -> bool:
+        return True
+
+    @property
+    def seconds(self) -> float:
+        return 8.0
+
+    def content(self) -> Mapping[str, Any]:
+        sizes = {"samples": self.samples, "values": self.values, "images": self.images, "told": self.told}
+        return {"metrics": {name: dict(settings) for name, settings in self.metrics.items()}, **sizes}
+
+    def execute(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Write `scores.json`, and what the metrics were made of into `arrays.npz`; of a model that diverged, none."""
+        run, seed = Run(needed[0]), self.model.seed
+        table, arrays = ScoreTable(seed=str(seed)), dict[str, Array]()
+        if run.state["state"] == "done":
+            method, data = run.method(), run.images()
+            test = data if data.held_out is None else data.held_out
+            table, arrays = self._of_codes(method, test, seed)
+            if type(method).decode is not Method.decode:
+                table |= self._of_images(method, data, test, seed)
+            if isinstance(method, Intervention):
+                table |= _told_apart(method, data, self.told, step_seed(seed, 0, "two samples"))
+        with replacing(folder / "arrays.npz") as part, part.open("wb") as file:
+            np.savez(file, **arrays)
+        Folder(folder).write_json("scores", table.record())
+
+    def _of_codes(self, method: Method, test: FactorData, seed: int) -> tuple[ScoreTable, dict[str, Array]]:
+        if not test.names or not self.metrics:
+            return ScoreTable(seed=str(seed)), {}
+        found = represent(method, test, step_seed(seed, 0, "held out"), samples=self.samples)
+        metrics = {name: dict(settings) for name, settings in self.metrics.items()}
+        if found.groups is not None:
+            metrics = {"sap": {**metrics["sap"], "groups": found.groups}} if "sap" in metrics else {}
+        table = score(found.codes, found.factors, protocol=metrics, rng=seed)
+        dci = table.arrays.get("dci", {})
+        return table, {name: dci[name] for name in ("importance", "accuracy") if name in dci}
+
+    def _of_images(self, method: Method, data: FactorData, test: FactorData, seed: int) -> dict[str, float]:
+        rows = step_seed(seed, 0, "translation")
+        sizes = {"values": self.values, "images": self.images}
+        on_test = translation_difficulty(method, test, rows, **sizes)
+        scores = {name if name == DIFFICULTY else f"{DIFFICULTY}.{name}": value for name, value in on_test.items()}
+        scores[TRAINED_DIFFICULTY] = translation_difficulty(method, data, rows, **sizes)[DIFFICULTY]
+        images, _ = test.sample(1_000, rows)
+        with torch.inference_mode():
+            errors = method.decode(method.encode(images)).float().cpu() - images.float() / 255
+        return {**scores, "squared_error": float(errors.square().mean())}
+
+
+def _told_apart(method: Intervention, data: FactorData, count: int, seed: int) -> dict[str, float]:
+    """Accuracies of the two-sample test: chance is 0.5. The images are drawn as the training data is."""
+    images, _ = data.sample(2 * count, seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        real = method.exchange(images[:count])[0]
+        _, moved, weights = method.exchange(images[count:])
+    real, moved, weights = (part.detach().float().cpu() for part in (real, moved, weights))
+    network = method.config.network
+    return {
+        "two_sample.plain": two_sample_accuracy(real, moved, network=network, rng=seed),
+        "two_sample.weighted": two_sample_accuracy(real, moved, weights, network=network, rng=seed),
+        "two_sample.effective_share": effective_share(weights),
+    }

@@ -1,0 +1,332 @@
+"""The study's settings at each scale, and its jobs: who learns from independent and who from correlated factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from unbraid.errors import InputError, nearest
+from unbraid.jobs import Train
+from unbraid.methods.intervention import APPENDIX_C
+from unbraid.metrics import PROTOCOLS
+from unbraid.studies.intervention.jobs import Examine, Tuned
+from unbraid.study import Job
+
+Settings = Mapping[str, Any]
+_NONE: Settings = MappingProxyType({})
+
+TITLE = "Unsupervised disentanglement learning by intervention"
+GAMMAS = (10.0, 40.0)  # of FactorVAE, tables 1 to 3
+# Beyond the paper: what is left of the loss without each part of it.
+ABLATIONS: Mapping[str, Settings] = {
+    "without intervention": {"lambda_1": 0.0},
+    "without adversarial": {"lambda_2": 0.0},
+    "without W": {"reweighted": False},
+    "without difficulty": {"lambda_3": 0.0},
+}
+RIVALS = ("ada_gvae", "factorized_support")  # beyond the paper, on correlated factors
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set: its rows, which of its factors are correlated, how long and by whom it is learned."""
+
+    name: str
+    correlated: str
+    """Two factors, as a,b; none for data that is taken as it is."""
+    settings: Settings
+    """Of both training sets: coarseness, rows held out and drawn."""
+    steps: int
+    metrics: Settings
+    """Of codes of held-out rows, with their settings."""
+    resolution: int = 64
+    shared: Settings = field(default_factory=dict)
+    """Of all autoencoders."""
+    dimensions: int = 1
+    """Of a feature. Where there are several, FactorVAE is the only other method."""
+    lambda_1: tuple[float, ...] = (0.25, 1.0)
+    lambda_2: tuple[float, ...] = (1.0, 10.0)
+    """Candidates, of which translation difficulty chooses."""
+    own: Mapping[str, Settings] = field(default_factory=dict)
+    """Settings of single methods."""
+    own_steps: Mapping[str, int] = field(default_factory=dict)
+    """Of methods that take another number of steps."""
+    ablated: bool = False
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Data sets x seeds, with settings for each method."""
+
+    data: tuple[Data, ...]
+    seeds: int
+    strengths: tuple[float, ...]
+    """Further γ of FactorVAE, for figure 3."""
+    strength_seeds: int
+    choice_seeds: int = 1
+    """Of each candidate."""
+    width: float = 0.2
+    """Of the band that correlated factors lie in, from 0 to 1; figure 6 is a picture without numbers."""
+    methods: Mapping[str, Settings] = field(default_factory=dict)
+    """Settings of each method on all data sets."""
+    examined: Settings = field(default_factory=dict)
+    """Sizes of what is measured."""
+
+
+_FOREST = PROTOCOLS["intervention"].metrics
+_DSPRITES = PROTOCOLS["intervention_dsprites"].metrics
+_SAP = {"sap": _FOREST["sap"]}
+_TABLE_4: Settings = {"network": "intervention"}
+_DESK_DISCRIMINATOR = {
+    "discriminator_layers": 3, "discriminator_width": 256, "discriminator_learning_rate": 1e-3
+}  # fmt: skip
+
+SCALES = {
+    # Appendices B to D. What they leave to other papers: FactorVAE's 300,000 steps, also for `intervention`; β-TCVAE's
+    # batches of 2,048 at 1e-3 for fifty epochs of dSprites, with β = 6 as its authors run it; InfoGAN-CR's own.
+    "paper": Scale(
+        data=(
+            Data(
+                "dsprites",
+                "x,scale",
+                {"held_out": 50_000 / 737_280, "draws": 200_000},
+                steps=300_000,
+                metrics=_DSPRITES,
+                shared=_TABLE_4,
+                lambda_1=(0.25, 1.0, 4.0),
+                lambda_2=(1.0, 10.0, 100.0),
+                own={"beta_tc_vae": {"network": "mlp"}},
+                own_steps={"beta_tc_vae": 18_000, "infogan_cr": 322_560},
+                ablated=True,
+            ),
+            Data(
+                "shapes3d_official",
+                "floor_hue,wall_hue",
+                {"held_out": 50_000 / 480_000, "draws": 100_000},
+                steps=300_000,
+                metrics=_FOREST,
+                shared=_TABLE_4,
+                lambda_1=(0.25, 1.0, 4.0),
+                lambda_2=(1.0, 10.0, 100.0),
+                own={"infogan_cr": {"latents": 6}},
+                own_steps={"beta_tc_vae": 18_000, "infogan_cr": 322_560},
+                ablated=True,
+            ),
+            Data(
+                "cmnist",
+                "colour,digit",
+                {"digits": "mnist", "draws": 60_000},
+                steps=100_000,
+                metrics=_SAP,
+                resolution=28,
+                shared={name: APPENDIX_C["cmnist"][name] for name in ("network", "latents")},
+                dimensions=16,
+                lambda_1=(0.25, 1.0, 4.0),
+                lambda_2=(1.0, 10.0, 100.0),
+            ),
+            Data(
+                "flowers102",
+                "",
+                {},
+                steps=100_000,
+                metrics={},
+                shared={name: APPENDIX_C["flowers102"][name] for name in ("network", "latents")},
+                dimensions=16,
+                lambda_1=(0.25, 1.0, 4.0),
+                lambda_2=(1.0, 10.0, 100.0),
+            ),
+        ),
+        seeds=10,
+        strengths=(1.0, 3.0, 20.0, 60.0, 100.0),
+        strength_seeds=10,
+        choice_seeds=3,
+        methods={
+            "beta_tc_vae": {"batch_size": 2_048, "learning_rate": 1e-3, "beta": 6.0, "estimator": "mws"},
+        },
+    ),
+    # an hour on two cores: images of 16x16 on coarser grids, a tiny network, a higher learning rate for the few steps
+    # there are. Since a sixteenth of the pixels weighs a sixteenth in the reconstruction, a sixteenth of the paper's
+    # λ₂ is among the candidates, and β-TCVAE has a lower β. InfoGAN-CR has a quarter of its channels.
+    "desk": Scale(
+        data=(
+            Data(
+                "dsprites",
+                "x,scale",
+                {"coarse": "x=2,y=2,orientation=4", "held_out": 0.25, "draws": 30_000},
+                steps=2_000,
+                metrics=_DSPRITES,
+                resolution=16,
+                shared={"network": "tiny"},
+                lambda_2=(0.625, 10.0),
+                ablated=True,
+            ),
+            Data(
+                "shapes3d",
+                "floor_hue,wall_hue",
+                {"coarse": "scale=2,orientation=2", "held_out": 0.25, "draws": 30_000},
+                steps=1_500,
+                metrics=_FOREST,
+                resolution=16,
+                shared={"network": "tiny"},
+                lambda_2=(0.625, 10.0),
+                own={"infogan_cr": {"latents": 6}},
+            ),
+            Data(
+                "cmnist",
+                "colour,digit",
+                {"digits": "sklearn", "draws": 15_000},
+                steps=1_000,
+                metrics=_SAP,
+                resolution=16,
+                shared={"network": "tiny", "latents": 32},
+                dimensions=16,
+                lambda_2=(0.625, 10.0),
+            ),
+        ),
+        seeds=3,
+        strengths=(1.0, 100.0),
+        strength_seeds=2,
+        methods={
+            **dict.fromkeys(("factor_vae", "group_factor_vae"), {"learning_rate": 1e-3, **_DESK_DISCRIMINATOR}),
+            **dict.fromkeys(("ada_gvae", "factorized_support"), {"learning_rate": 1e-3}),
+            "beta_tc_vae": {"learning_rate": 1e-3, "beta": 4.0, "estimator": "mws"},
+            "infogan_cr": {"channels": 8, "contrastive_from": 1_000},
+            "intervention": {
+                "learning_rate": 1e-3, "discriminator_learning_rate": 1e-3, "weight_learning_rate": 1e-4
+            },
+        },
+        examined={"samples": 6_000, "values": 5, "told": 3_000},
+    ),
+    "smoke": Scale(
+        data=(
+            Data(
+                "dsprites",
+                "x,scale",
+                {"coarse": "x=8,y=8,orientation=20", "held_out": 0.3, "draws": 200},
+                steps=3,
+                metrics={"dci": {"estimator": "lasso"}, "sap": {"predictor": "tree"}, "irs": {}},
+                resolution=16,
+                shared={"network": "tiny", "latents": 3},
+                lambda_2=(1.0,),
+                ablated=True,
+            ),
+            Data(
+                "cmnist",
+                "colour,digit",
+                {"digits": "sklearn", "draws": 200},
+                steps=3,
+                metrics={"sap": {"predictor": "tree"}},
+                resolution=16,
+                shared={"network": "tiny", "latents": 4},
+                dimensions=2,
+                lambda_1=(1.0,),
+                lambda_2=(1.0,),
+            ),
+        ),
+        seeds=1,
+        strengths=(1.0,),
+        strength_seeds=1,
+        methods={
+            **dict.fromkeys(
+                ("factor_vae", "group_factor_vae"), {"batch_size": 16, "discriminator_layers": 1, "discriminator_width": 8}
+            ),
+            **dict.fromkeys(("ada_gvae", "factorized_support", "beta_tc_vae"), {"batch_size": 16}),
+            "infogan_cr": {"batch_size": 16, "channels": 2, "latents": 3, "contrastive_from": 1, "generator_steps": 1},
+            "intervention": {"batch_size": 16, "translation_width": 4, "translation_steps": 1},
+        },
+        examined={"samples": 300, "values": 2, "images": 8, "told": 40},
+    ),
+}
+
+
+def jobs(scale: str) -> list[Job]:
+    """For each data set the candidates, then a seed after the other; last what the paper does not have."""
+    if scale not in SCALES:
+        raise InputError(f"there is no scale '{scale}'{nearest(scale, SCALES)}")
+    chosen = SCALES[scale]
+    benches = [_Bench(chosen, data) for data in chosen.data]
+    return [
+        *(job for bench in benches for job in bench.candidates()),
+        *(job for seed in range(chosen.seeds) for bench in benches for job in bench.compared(seed)),
+        *(job for seed in range(chosen.strength_seeds) for bench in benches for job in bench.strengths(seed)),
+        *(job for seed in range(chosen.seeds) for bench in benches for job in bench.beyond(seed)),
+    ]
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The jobs of one data set."""
+
+    scale: Scale
+    data: Data
+
+    @property
+    def relations(self) -> tuple[bool, ...]:
+        """Independent and correlated factors; data without known factors is taken as it is."""
+        return (False, True) if self.data.correlated else (False,)
+
+    def candidates(self) -> tuple[Examine, ...]:
+        """Appendix C: without `difficulty`, on the harder of the two training sets."""
+        return tuple(
+            self._examined(
+                self._train("intervention", self.relations[-1], seed, lambda_1=one, lambda_2=two, lambda_3=0.0)
+            )
+            for one in self.data.lambda_1
+            for two in self.data.lambda_2
+            for seed in range(self.scale.choice_seeds)
+        )
+
+    def compared(self, seed: int) -> list[Examine]:
+        """Tables 1 to 3."""
+        several = self.data.dimensions > 1
+        factor_vae = "group_factor_vae" if several else "factor_vae"
+        found = []
+        for relation in self.relations:
+            models: list[Train | Tuned] = [self._train(factor_vae, relation, seed, gamma=gamma) for gamma in GAMMAS]
+            models += [] if several else [self._train(name, relation, seed) for name in ("beta_tc_vae", "infogan_cr")]
+            found += [*models, self._tuned(relation, seed)]
+        return [self._examined(model) for model in found]
+
+    def strengths(self, seed: int) -> list[Examine]:
+        """Figure 3, beside the FactorVAEs of tables 1 and 2."""
+        gammas = self.scale.strengths if self.data.dimensions == 1 else ()
+        return [
+            self._examined(self._train("factor_vae", relation, seed, gamma=gamma))
+            for relation in self.relations
+            for gamma in gammas
+        ]
+
+    def beyond(self, seed: int) -> list[Examine]:
+        """Ablations, and other methods for correlated factors."""
+        ablations = ABLATIONS.values() if self.data.ablated else ()
+        rivals = RIVALS if self.data.dimensions == 1 else ()
+        models: list[Train | Tuned] = [self._train(name, True, seed) for name in rivals]
+        models += [self._tuned(True, seed, **settings) for settings in ablations]
+        return [self._examined(model) for model in models]
+
+    def _tuned(self, correlated: bool, seed: int, **settings: Any) -> Tuned:
+        return Tuned(self._train("intervention", correlated, seed, **settings), self.candidates())
+
+    def _examined(self, model: Train | Tuned) -> Examine:
+        return Examine(model, self.data.metrics, **self.scale.examined)
+
+    def _train(self, method: str, correlated: bool, seed: int, **settings: Any) -> Train:
+        data, grouped = self.data, self.data.dimensions > 1
+        related = {"correlated": data.correlated, "correlation_width": self.scale.width} if correlated else {}
+        pairs = {"pair_changes": 1} if method == "ada_gvae" else {}
+        shared = {} if method == "infogan_cr" else data.shared  # whose networks are its own
+        shared = {**shared, "dimensions": data.dimensions} if grouped else shared
+        own = {**self.scale.methods.get(method, _NONE), **data.own.get(method, _NONE)}
+        return Train(
+            method=method,
+            data=data.name,
+            steps=data.own_steps.get(method, data.steps),
+            seed=seed,
+            settings={**shared, **own, **settings},
+            resolution=data.resolution,
+            data_settings={**data.settings, **related, **pairs},
+            samples=1_000,  # of training rows; scores are of held-out ones
+            protocol=None,
+        )
