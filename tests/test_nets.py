@@ -60,7 +60,7 @@ def test_last_up_conv_starts_with_the_weights_of_the_transposed_convolution() ->
 
 SIZES = [("assumptions", 64), ("assumptions", 32), ("assumptions", 16), ("multitask", 64), ("mlp", 64), ("mlp", 5),
          ("small", 32), ("small", 8), ("small", 64), ("tiny", 32), ("intervention", 64), ("intervention", 32),
-         ("intervention_cmnist", 28), ("intervention_flowers", 32)]  # fmt: skip
+         ("intervention_cmnist", 28), ("intervention_cmnist_tiny", 16), ("intervention_flowers", 32)]  # fmt: skip
 
 
 @pytest.mark.parametrize("channels", [1, 3])

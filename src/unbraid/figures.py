@@ -39,6 +39,8 @@ DATA = {
     "mpi3d_toy": "MPI3D toy",
     "mpi3d_realistic": "MPI3D realistic",
     "mpi3d_real": "MPI3D real",
+    "cmnist": "CMNIST",
+    "flowers102": "Oxford Flowers",
 }
 FAINT = "#888888"
 

@@ -161,29 +161,35 @@ def _mlp_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
     )  # fmt: skip
 
 
-def _cmnist_trunk(image_shape: ImageShape) -> list[nn.Module]:
-    """The convolutions that tables 6 and 7 of intervention share; they end in 128 channels of a quarter of the side."""
-    convolutions = _stride_two([image_shape[0], 64, 128])
-    return [*convolutions, nn.Conv2d(128, 128, 3, 1, 1), nn.ReLU(inplace=True), nn.Flatten()]
+def _cmnist_trunk(image_shape: ImageShape, width: int) -> list[nn.Module]:
+    """What tables 6 and 7 of intervention begin with: it ends in 2·width channels of a quarter of the side."""
+    convolutions = _stride_two([image_shape[0], width, 2 * width])
+    return [*convolutions, nn.Conv2d(2 * width, 2 * width, 3, 1, 1), nn.ReLU(inplace=True), nn.Flatten()]
 
 
-def _cmnist_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
-    return nn.Sequential(*_cmnist_trunk(image_shape), FullLinear(128 * (image_shape[1] // 4) ** 2, outputs))
+def _cmnist(width: int) -> Network:
+    """Tables 6 and 7 of intervention, where `width` is 64.
 
+    Table 6 decodes from 4x4, from which two upconvolutions cannot reach 28x28; 7x7 can.
+    """
 
-def _cmnist_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
-    """Table 6 begins with 4x4, from which two upconvolutions cannot reach 28x28; 7x7 can."""
-    side = image_shape[1] // 4
-    return nn.Sequential(
-        FullLinear(codes, 64 * side * side), nn.ReLU(), nn.Unflatten(1, (64, side, side)),
-        nn.ConvTranspose2d(64, 64, 4, 2, 1), nn.ReLU(inplace=True), LastUpConv(64, image_shape[0]),
-    )  # fmt: skip
+    def encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
+        inputs = 2 * width * (image_shape[1] // 4) ** 2
+        return nn.Sequential(*_cmnist_trunk(image_shape, width), FullLinear(inputs, outputs))
 
+    def decoder(codes: int, image_shape: ImageShape) -> nn.Module:
+        side = image_shape[1] // 4
+        return nn.Sequential(
+            FullLinear(codes, width * side * side), nn.ReLU(), nn.Unflatten(1, (width, side, side)),
+            nn.ConvTranspose2d(width, width, 4, 2, 1), nn.ReLU(inplace=True), LastUpConv(width, image_shape[0]),
+        )  # fmt: skip
 
-def _cmnist_critic(image_shape: ImageShape) -> nn.Module:
-    return nn.Sequential(
-        *_cmnist_trunk(image_shape), nn.Linear(128 * (image_shape[1] // 4) ** 2, 128), nn.ReLU(), FullLinear(128, 1)
-    )
+    def critic(image_shape: ImageShape) -> nn.Module:
+        inputs = 2 * width * (image_shape[1] // 4) ** 2
+        trunk = _cmnist_trunk(image_shape, width)
+        return nn.Sequential(*trunk, nn.Linear(inputs, 2 * width), nn.ReLU(), FullLinear(2 * width, 1))
+
+    return Network(encoder, decoder, multiple=4, critic=critic)
 
 
 def _flowers_critic(image_shape: ImageShape) -> nn.Module:
@@ -205,7 +211,7 @@ NETWORKS: dict[str, Network] = {
     "mlp": Network(_mlp_encoder, _mlp_decoder, multiple=1),
     # intervention, tables 4 and 5, 6 and 7, 8 and 9; a critic is its discriminator and its weight network
     "intervention": Network(_conv_encoder((32, 32, 64, 64), 128), _conv_decoder((64, 64, 32, 32), 128), multiple=16),
-    "intervention_cmnist": Network(_cmnist_encoder, _cmnist_decoder, multiple=4, critic=_cmnist_critic),
+    "intervention_cmnist": _cmnist(64),
     "intervention_flowers": Network(
         _conv_encoder((128, 128, 256, 256), 512), _conv_decoder((256, 256, 128, 128), 512), multiple=16,
         critic=_flowers_critic,
@@ -213,6 +219,7 @@ NETWORKS: dict[str, Network] = {
     # ours, for 32x32 images and experiments on a desk; `tiny` where many models must train in an hour
     "small": Network(_conv_encoder((16, 32, 32), 128), _conv_decoder((32, 32, 16), 128), multiple=8),
     "tiny": Network(_conv_encoder((8, 16, 16), 128), _conv_decoder((16, 16, 8), 128), multiple=8),
+    "intervention_cmnist_tiny": _cmnist(8),
 }
 
 
@@ -309,5 +316,5 @@ def infogan_trunk(image_shape: ImageShape, channels: int = 32) -> nn.Module:
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise([image_shape[0], channels, channels, 2 * channels, 2 * channels]):
         layers += [spectral_norm(nn.Conv2d(inputs, outputs, 4, 2, 1)), nn.LeakyReLU(0.2)]
-    side = image_shape[1] // 16
-    return nn.Sequential(*layers, nn.Flatten(), spectral_norm(nn.Linear(2 * channels * side * side, 128)), nn.LeakyReLU(0.2))
+    inputs = 2 * channels * (image_shape[1] // 16) ** 2
+    return nn.Sequential(*layers, nn.Flatten(), spectral_norm(nn.Linear(inputs, 128)), nn.LeakyReLU(0.2))

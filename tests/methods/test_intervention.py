@@ -116,6 +116,17 @@ def test_the_gradient_knows_of_the_normalisation() -> None:
     assert float(logits.grad.abs().sum()) > 1
 
 
+def test_without_the_weight_network_all_weigh_the_same_and_it_stays_as_it_is() -> None:
+    method = make(weighting="equal", lambda_3=0.0)
+    before = [parameter.clone() for parameter in method.weight_network.parameters()]
+    torch.manual_seed(0)
+    method.update(DATA.batch(8, 0))
+    assert all(map(torch.equal, before, method.weight_network.parameters()))
+    assert torch.equal(method.exchange(DATA.sample(5, 0)[0])[2], torch.ones(5))
+    learned = make(lambda_3=0.0)
+    assert not torch.equal(learned.exchange(DATA.sample(5, 0)[0])[2], torch.ones(5))
+
+
 def joint() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """p of two correlated factors of three values, and ṗ of equation 1: for two factors, the product of marginals."""
     a, b = np.indices((3, 3))

@@ -16,6 +16,8 @@ from unbraid.methods._translation import Pairs
 from unbraid.methods.base import Batch, Method, Spec, Terms, setting
 from unbraid.methods.vae import AutoencoderConfig, expected_images, negative_log_likelihood
 
+WEIGHTINGS = ("learned", "equal")
+
 
 @dataclass(frozen=True)
 class Config(AutoencoderConfig):
@@ -28,7 +30,7 @@ class Config(AutoencoderConfig):
     lambda_3: float = setting(1.0, "weight of the difficulty of translation", low=0, live=True)
     discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
     weight_learning_rate: float = setting(1e-5, "learning rate of the weight network's Adam", above=0, live=True)
-    reweighted: bool = setting(True, "whether the weight network W weighs intervened images; else all weigh the same")
+    weighting: str = setting("learned", "of intervened images: by the weight network, or equal", choices=WEIGHTINGS)
     translation_steps: int = setting(5, "steps of the translation network inside a step", low=0)
     translation_rate: float = setting(2.0, "learning rate of these steps", above=0, live=True)
     translation_width: int = setting(64, "hidden units of the translation network", low=1)
@@ -131,7 +133,7 @@ class Intervention(Method):
 
     def _weights(self, moved: Tensor) -> Tensor:
         """W(x̂')/N of intervened images, (n,)."""
-        if not self.config.reweighted:
+        if self.config.weighting == "equal":
             return moved.new_ones(len(moved))
         with self.autocast():
             logits = self.weight_network(moved)

@@ -24,7 +24,7 @@ from unbraid.study import Job
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
 
-STUDIES = ("assumptions", "intervention", "multitask", "population")
+STUDIES = ("assumptions", "contrastive", "intervention", "multitask", "population")
 
 
 @dataclass(frozen=True)

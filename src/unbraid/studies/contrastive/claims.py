@@ -1,8 +1,8 @@
 """What the paper says, as rules that tables of runs satisfy or violate. The rules were fixed before the results.
 
-Every claim comes down to numbers with 95 % intervals over seeds, and one threshold. Models with the same seed begin with
-the same weights and see the same images, so that two settings are compared seed by seed. Accuracies and gaps are in
-percent, as in the paper's tables.
+Every claim comes down to numbers with 95 % intervals over seeds, and one threshold. Models with the same seed begin
+with the same weights and see the same images, so that two settings are compared seed by seed. Accuracies and gaps are
+in percent, as in the paper's tables.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def listed(values: Array, variant: str = MAIN) -> str:
 
 
 def share_of_largest(models: Models, variant: str) -> dict[str, Array]:
-    """How much better the half that was trained for a factor tells it than the other, over accuracy of r less chance."""
+    """C(own half) - C(other half) over C(r) - chance, of halves of r that were trained for a factor each (seeds,)."""
     found = {}
     for place, factor in enumerate(SHARED[variant]):
         parts = models.parts(variant, "supervised", factor, "r")
@@ -301,7 +301,7 @@ def hessian_is_diagonal_more_often(found: Found) -> Claim:
     return judged(
         found,
         "With the Hessian the halves are diagonal in more runs than with P(Ortho).",
-        f"{shares[HESSIAN]:.2f} and {shares[P_ORTHO]:.2f} of six runs, {shares[HESSIAN] - shares[P_ORTHO]:.2f} (tables 8 and 9)",
+        f"{shares[HESSIAN]:.2f} of six runs, and {shares[P_ORTHO]:.2f} (tables 8 and 9)",
         Rule(
             "share of runs in which each half is the better one on some task, hessian 0.1 minus p_ortho 0.1",
             "above",
@@ -341,8 +341,8 @@ def dc_dl_degenerates(found: Found) -> Claim:
         "With dc_dl regularized models fall into degenerate solutions more often than with dc_bc.",
         "two runs are shown, one at chance and one with location told alike (table 7); how often is not told",
         Rule(
-            "share of the factors that z and its halves tell alike, or not at all, dc_dl minus dc_bc, mean over regularizers "
-            "and weights", "above", 0.0,
+            "share of the factors that z and its halves tell alike, or not at all, dc_dl minus dc_bc, mean over "
+            "regularizers and weights", "above", 0.0,
         ),
         {"": estimate(_mean(shares))},
         REGULARIZED,
@@ -412,7 +412,7 @@ def beats_rotation(found: Found) -> Claim:
         numbers[f"− {rotation}"] = estimate(models.gap(MAIN, HESSIAN) - plain)
     return judged(
         found,
-        "The Hessian's gaps are larger than those of a plain z rotated afterwards, its dimensions grouped without labels.",
+        "The Hessian's gaps are larger than those of a plain z that is rotated afterwards and grouped without labels.",
         "not asked",
         Rule(
             "gap of z with hessian 0.1 minus that of the plain z with one head, rotated, mean of DC and BC",

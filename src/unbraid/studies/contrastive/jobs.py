@@ -52,8 +52,8 @@ class Probe(Job):
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `probes.json`.
 
-        `accuracy` of each input (r, r0, …) and factor, `chance` of each factor; of r and z each the `gap` of each shared
-        factor, `diagonal`, `at_chance`, `alike` (see `probes`), `med`; `dci` of z, or of r where that is z.
+        `accuracy` of each input (r, r0, …) and factor, `chance` of each factor; of r and z each the `gap` of each
+        shared factor, `diagonal`, `at_chance`, `alike` (see `probes`), `med`; `dci` of z, or of r where that is z.
         """
         run = Run(needed[0])
         data = run.data()
@@ -91,7 +91,7 @@ class Rotate(Job):
 
     @property
     def seconds(self) -> float:
-        return 10 + self.rows / 100
+        return 3 + self.rows / 800
 
     def content(self) -> Mapping[str, Any]:
         return {"rows": self.rows}

@@ -111,7 +111,7 @@ def diagonal(rows: Rows) -> bool:
 
 def halves(rows: Rows) -> Array:
     """The mean of the accuracies of the halves, of each factor (2,)."""
-    return np.mean([rows["z0"], rows["z1"]], axis=0)
+    return np.asarray(np.mean([rows["z0"], rows["z1"]], axis=0))
 
 
 def lost(rows: Rows) -> Array:

@@ -66,8 +66,7 @@ def varimax(codes: Array) -> Rotation:
 
 def varimax_turn(loadings: Array, rounds: int = 200, tolerance: float = 1e-8) -> Array:
     """The rotation R (k, k) that makes the variance of the squares in each column of loadings·R (d, k) largest."""
-    d, k = loadings.shape
-    turn, before = np.eye(k), 0.0
+    turn, before = np.eye(loadings.shape[1]), 0.0
     for _ in range(rounds):
         turned = loadings @ turn
         gradient = loadings.T @ (turned**3 - turned * (turned**2).mean(0))

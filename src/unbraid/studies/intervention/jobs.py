@@ -61,7 +61,7 @@ class Tuned(Job):
 
     @property
     def seconds(self) -> float:
-        return self.model.seconds
+        return 5 * self.model.seconds  # which is that of a plain autoencoder
 
     def content(self) -> Mapping[str, Any]:
         return {**self.model.content(), "open": [name for name in CHOSEN if name not in self.model.settings]}
@@ -75,7 +75,9 @@ class Tuned(Job):
         means = {weights: float(np.mean(values)) for weights, values in found.items()}
         known = {weights: value for weights, value in means.items() if np.isfinite(value)}
         if not known:
-            raise InputError(f"none of the {len(self.candidates)} candidates for λ₁ and λ₂ has a translation difficulty")
+            raise InputError(
+                f"none of the {len(self.candidates)} candidates for λ₁ and λ₂ has a translation difficulty"
+            )
         best = min(known, key=lambda weights: known[weights])
         chosen = dict(zip(CHOSEN, best, strict=True))
         table = [{**dict(zip(CHOSEN, weights, strict=True)), DIFFICULTY: value} for weights, value in known.items()]
@@ -113,7 +115,8 @@ class Examine(Job):
     images: int = 64
     """Of translation difficulty."""
     told: int = 4_000
-    """Images of each kind of the two-sample test."""
+    told_steps: int = 400
+    """Of the two-sample test: images of each kind, and steps of its classifier."""
 
     @property
     def label(self) -> str:
@@ -132,7 +135,7 @@ class Examine(Job):
         return 8.0
 
     def content(self) -> Mapping[str, Any]:
-        sizes = {"samples": self.samples, "values": self.values, "images": self.images, "told": self.told}
+        sizes = {name: getattr(self, name) for name in ("samples", "values", "images", "told", "told_steps")}
         return {"metrics": {name: dict(settings) for name, settings in self.metrics.items()}, **sizes}
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
@@ -146,9 +149,9 @@ class Examine(Job):
             if type(method).decode is not Method.decode:
                 table |= self._of_images(method, data, test, seed)
             if isinstance(method, Intervention):
-                table |= _told_apart(method, data, self.told, step_seed(seed, 0, "two samples"))
+                table |= _told_apart(method, data, self.told, self.told_steps, step_seed(seed, 0, "two samples"))
         with replacing(folder / "arrays.npz") as part, part.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, allow_pickle=False, **arrays)
         Folder(folder).write_json("scores", table.record())
 
     def _of_codes(self, method: Method, test: FactorData, seed: int) -> tuple[ScoreTable, dict[str, Array]]:
@@ -174,7 +177,7 @@ class Examine(Job):
         return {**scores, "squared_error": float(errors.square().mean())}
 
 
-def _told_apart(method: Intervention, data: FactorData, count: int, seed: int) -> dict[str, float]:
+def _told_apart(method: Intervention, data: FactorData, count: int, steps: int, seed: int) -> dict[str, float]:
     """Accuracies of the two-sample test: chance is 0.5. The images are drawn as the training data is."""
     images, _ = data.sample(2 * count, seed)
     with torch.random.fork_rng(devices=[]):
@@ -182,9 +185,9 @@ def _told_apart(method: Intervention, data: FactorData, count: int, seed: int) -
         real = method.exchange(images[:count])[0]
         _, moved, weights = method.exchange(images[count:])
     real, moved, weights = (part.detach().float().cpu() for part in (real, moved, weights))
-    network = method.config.network
+    with_it: dict[str, Any] = {"network": method.config.network, "steps": steps, "rng": seed}
     return {
-        "two_sample.plain": two_sample_accuracy(real, moved, network=network, rng=seed),
-        "two_sample.weighted": two_sample_accuracy(real, moved, weights, network=network, rng=seed),
+        "two_sample.plain": two_sample_accuracy(real, moved, **with_it),
+        "two_sample.weighted": two_sample_accuracy(real, moved, weights, **with_it),
         "two_sample.effective_share": effective_share(weights),
     }

@@ -27,7 +27,9 @@ def two_sample_accuracy(
         raise InputError(f"there are {len(real)} and {len(fake)} images; expected at least two of each kind")
     counts = torch.ones(len(fake)) if weights is None else weights.detach().float().cpu()
     if counts.shape != (len(fake),) or not bool((counts >= 0).all() and counts.sum() > 0):
-        raise InputError(f"weights are of shape {tuple(counts.shape)}; expected ({len(fake)},), none below 0, not all 0")
+        raise InputError(
+            f"weights are of shape {tuple(counts.shape)}; expected ({len(fake)},), none below 0, not all 0"
+        )
     a, b = len(real) // 2, len(fake) // 2
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(rng).initial_seed())
