@@ -60,6 +60,11 @@ class _Shown:
     def title(self) -> str:
         return f"{self.kind.name}, seed {self.run.config.seed}"
 
+    @property
+    def heading(self) -> str:
+        """The title of a picture, whose font has no Greek letters."""
+        return f"{data_name(self.run.config.data['data'])}, {self.title}".replace("γ", "gamma")
+
 
 def look(models: Models, data: str, folder: Path) -> Looks:
     """Of models of correlated factors; of each kind the one with the best DCI, or else the best SAP."""
@@ -80,10 +85,10 @@ def look(models: Models, data: str, folder: Path) -> Looks:
             marked = found.joint[1:] if found.joint else ()
             found.importances = drawings.importances(matrices, shown[0].run.spec.names, marked)
         if shown[0].run.method().code_groups is None:
-            found.traversals = beside([_traversals(one, data) for one in shown], 1)
+            found.traversals = beside([_traversals(one) for one in shown], 1)
         else:
-            found.neighbours = beside([_neighbours(one, data) for one in shown], 2)
-            found.exchanged = beside([_exchanges(one, data) for one in shown], 1)
+            found.neighbours = beside([_neighbours(one) for one in shown], 2)
+            found.exchanged = beside([_exchanges(one) for one in shown], 1)
     except _FAULTS as error:
         found.faults.append(f"{data_name(data)}: {error}")
     return found
@@ -123,7 +128,7 @@ def _test_images(run: Run, count: int) -> Tensor:
     return (data if data.held_out is None else data.held_out).sample(count, generator(0))[0]
 
 
-def _traversals(shown: _Shown, data: str) -> Image.Image:
+def _traversals(shown: _Shown) -> Image.Image:
     """Figure 4 (b): each code of one test image from its 10 % to its 90 % quantile; above, reconstructions."""
     method, codes, names = shown.run.method(), shown.run.representation().codes, shown.run.spec.names
     images = _test_images(shown.run, COLUMNS)
@@ -135,7 +140,7 @@ def _traversals(shown: _Shown, data: str) -> Image.Image:
         values = torch.linspace(float(low[latent]), float(high[latent]), COLUMNS)
         strips.append(Strip(f"code {latent}", traverse(method, code, latent, values), _told(shown, latent, names)))
     subtitle = "test images and their reconstructions; then each code of the first from its 10 % to its 90 % quantile"
-    return sheet(f"{data_name(data)}, {shown.title}", subtitle, strips)
+    return sheet(shown.heading, subtitle, strips)
 
 
 def _told(shown: _Shown, latent: int, names: Sequence[str]) -> str:
@@ -146,20 +151,20 @@ def _told(shown: _Shown, latent: int, names: Sequence[str]) -> str:
     return f"{names[best].replace('_', ' ')} {shown.importance[latent, best]:.2f}"
 
 
-def _neighbours(shown: _Shown, data: str) -> Image.Image:
+def _neighbours(shown: _Shown) -> Image.Image:
     """Figure 5: the nearest neighbours of test images in each feature, among training images."""
     method, known, rows = shown.run.method(), shown.run.representation(), shown.run.images()
     queries = [Query(f"test image {place}", image) for place, image in enumerate(_test_images(shown.run, QUERIES))]
-    return neighbour_sheet(method, rows, known, queries, NEIGHBOURS, f"{data_name(data)}, {shown.title}")
+    return neighbour_sheet(method, rows, known, queries, NEIGHBOURS, shown.heading)
 
 
-def _exchanges(shown: _Shown, data: str) -> Image.Image:
+def _exchanges(shown: _Shown) -> Image.Image:
     """Reconstructions, and the first test image with each feature of the others."""
     method, images = shown.run.method(), _test_images(shown.run, IMAGES)
     with torch.inference_mode():
         codes = method.encode(images).cpu()
     strips = [*reconstructions(method, images, codes), *_exchanged(method, images, codes)]
-    return sheet(f"{data_name(data)}, {shown.title}", "the first image with one feature of each of the others", strips)
+    return sheet(shown.heading, "the first image with one feature of each of the others", strips)
 
 
 def _exchanged(method: Method, images: Tensor, codes: Tensor) -> list[Strip]:

@@ -54,7 +54,7 @@ def table(folder: Path) -> pd.DataFrame:
 
 
 def meta_epochs(folder: Path) -> pd.DataFrame:
-    """A row for each metaEpoch of each finished rPU-VAE.
+    """A row for each metaEpoch of each finished rPU-VAE, by seed.
 
     `knows` has for each active latent the share of each factor that it tells, `found` the factors that one of them
     tells half of, and `new` those of them that no metaEpoch before it in its leaf-run has found.
@@ -64,6 +64,7 @@ def meta_epochs(folder: Path) -> pd.DataFrame:
         if job.get("kind") == "Recursive" and (found := _outcome(path)) is not None:
             told = {"data": job["data"], "seed": job["config"]["seed"], "run": str(path / "rpu")}
             rows += [{**told, **epoch} for epoch in found["metaepochs"]]
+    rows.sort(key=lambda row: (row["data"], row["seed"]))
     return with_found(pd.DataFrame(rows))
 
 
