@@ -67,11 +67,11 @@ SCALES = {
         rows=10_000,
         data={"digits": "mnist", "backgrounds": "stl10"},
     ),
-    # an hour on two cores. Neither cropped nor mirrored: at 32x32 a place is 6 pixels from the next. The backgrounds
+    # 80 minutes on two cores. Neither cropped nor mirrored: at 32x32 a place is 6 pixels from the next. The backgrounds
     # drawn here are told at once, and with joint labels digits come long after them: at a temperature of 0.05 and 128
     # pairs from some 400 steps on, one seed; the README says what else was tried.
     "desk": Scale(
-        steps=560,
+        steps=1000,
         seeds=3,
         repeats=6,
         rows=4_000,
