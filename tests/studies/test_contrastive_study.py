@@ -49,7 +49,7 @@ def test_what_the_models_of_the_desk_are() -> None:
     assert len(whole) == 4 * 3 * 2 + 3  # plain, both weights of the Hessian, Hessian with P(Ortho)
     assert all(job.full_settings["head"] == "whole" for job in models if job.full_settings["lambda_hessian"])
     assert {job.seed for job in models} == set(range(6))
-    assert sum(job.seconds for job in jobs("desk")) < 2 * 5400 * 1.1  # 90 minutes of two cores, or little more
+    assert sum(job.seconds for job in jobs("desk")) < 2 * 5400 * 1.2  # 90 minutes of two cores, or little more
 
 
 def test_how_often_a_log_is_written_is_no_part_of_a_job_s_id() -> None:
