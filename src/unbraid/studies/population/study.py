@@ -86,7 +86,7 @@ SCALES = {
     "desk": Scale(
         data={"dsprites": {"coarse": "x=4,y=4,orientation=4"}},
         seeds=3,
-        populations=3,
+        populations=5,
         matches=3,
         supervised=PopulationConfig(size=6, generations=5, images=10_000),
         recursive=RPUConfig(
