@@ -132,7 +132,7 @@ def _stop(*arguments: Any, **settings: Any) -> None:
 
 
 def _with_checkpoints(*arguments: Any, **settings: Any) -> Run:
-    return train(*arguments, **settings, every=1, checkpoint_seconds=0.0)
+    return train(*arguments, **{**settings, "every": 1, "checkpoint_seconds": 0.0})
 
 
 class Stopped(NamedTuple):
