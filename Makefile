@@ -9,7 +9,7 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 bench: .venv/ready
 	$(BIN)/python bench/data.py

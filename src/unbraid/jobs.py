@@ -21,6 +21,7 @@ from unbraid.folder import Folder
 from unbraid.methods import Method, method_class
 from unbraid.methods._gaussian import kl_per_latent
 from unbraid.metrics import retrieved_factors, udr
+from unbraid.probing import read
 from unbraid.record import NUMBERS, Run, full_settings
 from unbraid.represent import encode_all, represent
 from unbraid.run import train
@@ -143,6 +144,8 @@ class Udr(Job):
 
     models: tuple[Train, ...]
     rows: int = 1000
+    code: str = "r"
+    """The codes, or `z`, what a projection network makes of them (see `probing.read`), of which there is no KL."""
 
     @property
     def label(self) -> str:
@@ -161,7 +164,7 @@ class Udr(Job):
         return 1.0 + 0.2 * len(self.models) ** 2
 
     def content(self) -> Mapping[str, Any]:
-        return {"rows": self.rows}
+        return {"rows": self.rows, **({} if self.code == "r" else {"code": self.code})}
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `udr.json`: for each model's folder name its score by lasso and by Spearman."""
@@ -171,6 +174,9 @@ class Udr(Job):
         data = runs[0].data()
         codes, divergences = [], []
         for run in runs:
+            if self.code != "r":
+                codes.append(read(run.method(), data, 0, self.rows)[self.code].codes.numpy())
+                continue
             found = represent(run.method(), data, 0, samples=self.rows)
             codes.append(found.codes.numpy())
             if found.logvar is not None:

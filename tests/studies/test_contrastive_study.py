@@ -14,12 +14,12 @@ import pytest
 
 from unbraid.engines.inline import InlineExecutor
 from unbraid.errors import InputError
-from unbraid.jobs import Train
+from unbraid.jobs import Train, Udr
 from unbraid.metrics import probes
 from unbraid.record import Run
 from unbraid.report import Figure, Picture, Table, write
 from unbraid.studies import open_study
-from unbraid.studies.contrastive.jobs import Agree, Probe, Rotate
+from unbraid.studies.contrastive.jobs import Probe, Rotate
 from unbraid.studies.contrastive.models import Models, rotations, table
 from unbraid.studies.contrastive.report import report
 from unbraid.studies.contrastive.rotations import ROTATIONS, Array, by_dependence, by_labels, ica, varimax_turn
@@ -36,7 +36,7 @@ def test_jobs_of_each_scale(scale: str, models: int, rotated: int, agreements: i
     found = jobs(scale)
     assert len({job.id for job in found}) == len(found) == len(ordered(found))
     counts = Counter(type(job) for job in found)
-    assert counts == {Train: models, Probe: models, Rotate: rotated, Agree: agreements}
+    assert counts == {Train: models, Probe: models, Rotate: rotated, Udr: agreements}
     assert [job.id for job in jobs(scale)] == [job.id for job in found]
 
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_is_left_out(smoke: Smoke, tmp_path: Path) -> None:
 
 
 def test_agreement_takes_two_models(smoke: Smoke, tmp_path: Path) -> None:
-    job = next(job for job in smoke.jobs if isinstance(job, Agree))
+    job = next(job for job in smoke.jobs if isinstance(job, Udr))
     folders = [Place(smoke.out).folder(model) for model in job.models]
     job.execute(tmp_path, folders)
     scores = json.loads((tmp_path / "udr.json").read_text())

@@ -21,8 +21,10 @@ from unbraid.errors import InputError
 from unbraid.figures import data_name, method_name
 from unbraid.pictures import Strip, sheet
 from unbraid.record import Run
-from unbraid.report import Claim, Figure, Picture, Section, Table
+from unbraid.report import Figure, Picture, Section, Table
 from unbraid.report.estimates import SEEDS, mean
+from unbraid.report.runs import failures
+from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.show import reconstructions
 from unbraid.studies.assumptions import claims, drawings, measures
 from unbraid.studies.assumptions.draws import RESAMPLES, drawn, rank_correlations
@@ -41,7 +43,6 @@ from unbraid.studies.assumptions.selection import HOW, PAPER, TRIALS, Transfer, 
 
 __all__ = ["report", "table"]
 
-Items = list[Figure | Picture | Table | Claim]
 IMAGES = 128  # from which figure 1's variances are estimated
 SHOWN = 6  # pairs of images in figure 1
 LOOKS = 5  # models a data set whose reconstructions are measured
@@ -70,23 +71,14 @@ def report(runs: pd.DataFrame, folder: Path | None = None, resamples: int = RESA
     return [_summary(runs, models, parts), *parts]
 
 
-def _section(title: str, text: str, items: Items, missing: str) -> Section:
-    """A section, with a word on why it shows nothing where it does."""
-    shows = any(not isinstance(item, Claim) for item in items)
-    return Section(title, text if shows else f"Nothing to show: {missing}.", tuple(items))
-
-
 # What was run
 
 
 def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Section:
-    judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Claim)]
-    rows = [{"section": title.split(" ")[0], "claim": c.words, "verdict": c.verdict} for title, c in judged]
-    items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))]
+    items: Items = [verdict_table(parts)]
     if {"state", "data", "method"} <= set(runs.columns) and len(runs):
         items.append(Table("states", "Models that are done, of those there are", _states(runs)))
-        if len(failures := _failures(runs)):
-            items.append(Table("failures", "Models that are not done, and why", failures))
+        items += tabled("failures", "Models that are not done, and why", failures(runs))
     settings = len(models.settings)
     text = (
         f"{models.count} finished models: {len(models.data_sets)} data sets, {len(models.methods)} methods, "
@@ -105,15 +97,6 @@ def _states(runs: pd.DataFrame) -> pd.DataFrame:
             row[method_name(method)] = f"{(here['state'] == 'done').sum()} of {len(here)}"
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _failures(runs: pd.DataFrame, most: int = 20) -> pd.DataFrame:
-    """How many runs ended or stand in each way that is not done, the most frequent first."""
-    left = runs[runs["state"] != "done"]
-    reason = left["reason"].fillna("") if "reason" in left else pd.Series("", index=left.index)
-    groups = pd.DataFrame({"state": left["state"], "reason": reason.astype(str).str.slice(0, 160)})
-    counted = groups.value_counts().reset_index(name="models")
-    return counted.head(most)
 
 
 # 5.1
@@ -157,7 +140,7 @@ def _reconstruction(done: pd.DataFrame, folder: Path | None, seeds: int) -> Sect
     if faults:
         text += " Could not be opened: " + "; ".join(faults) + "."
     missing = "; ".join(faults) or "no folder with finished models was given"
-    return _section("5.1 Reconstructions", text, items, missing)
+    return section("5.1 Reconstructions", text, items, missing)
 
 
 def _place(run: str, folder: Path | None) -> Path:
@@ -205,7 +188,7 @@ def _factorisation(models: Models, resamples: int) -> Section:
         items.append(Figure("tc_mean_sampled", title, partial(drawings.mean_against_sampled, models), caption))
     items += claims.judge(models, claims.FACTORISATION, resamples)
     text = "Does regularisation make the codes factorise: those sampled from q(z|x), and their means?"
-    return _section("5.2 Factorising codes", text, items, "no finished model has a total correlation")
+    return section("5.2 Factorising codes", text, items, "no finished model has a total correlation")
 
 
 # 5.3
@@ -227,7 +210,7 @@ def _agreement(models: Models, resamples: int) -> Section:
             items.append(Figure("metric_correlation_all", f"Beyond figure 6: {title}, more of them", drawing, caption))
     items += claims.judge(models, claims.AGREEMENT, resamples)
     text = "Do the metrics rank models alike?"
-    return _section("5.3 Agreement of metrics", text, items, "no finished model has scores")
+    return section("5.3 Agreement of metrics", text, items, "no finished model has scores")
 
 
 # 5.4
@@ -252,7 +235,7 @@ def _importance(models: Models, resamples: int) -> Section:
             items.append(Table("variance", "Where the variance of the scores comes from", shares, caption))
     items += claims.judge(models, claims.IMPORTANCE, resamples)
     text = "How much do the method, the strength of its regularisation and the seed matter?"
-    return _section("5.4 Methods and strengths", text, items, "no finished model has scores")
+    return section("5.4 Methods and strengths", text, items, "no finished model has scores")
 
 
 def _variance_table(models: Models) -> pd.DataFrame:
@@ -296,7 +279,7 @@ def _choice(models: Models, resamples: int) -> Section:
         items.append(Table("table_1", title, _table_one(found), _how_table_one(found)))
     items += claims.judge(models, claims.CHOICE, resamples)
     text = "Can a good setting be found without labels, or with the labels of another data set or metric?"
-    return _section("5.5 Choosing settings", text, items, "no finished model has scores")
+    return section("5.5 Choosing settings", text, items, "no finished model has scores")
 
 
 def _how_table_one(found: Transfer) -> str:
@@ -344,7 +327,7 @@ def _beyond(models: Models, resamples: int) -> Section:
     )
     known = int(np.isfinite(models.get("scores.udr.lasso")).sum())
     text += f" UDR is known of {known} of {models.count} models." if known else " No UDR was computed."
-    return _section("Choosing models, beyond the paper", text, items, "no finished model has scores")
+    return section("Choosing models, beyond the paper", text, items, "no finished model has scores")
 
 
 def _udr_table(models: Models) -> pd.DataFrame:
@@ -384,4 +367,4 @@ def _usefulness(models: Models, resamples: int) -> Section:
         "Do disentangled codes help to predict the factors, and from fewer labels? Codes that tell nothing are "
         "efficient too: few points do as badly as many."
     )
-    return _section("5.6 Downstream tasks", text, items, "no finished model has downstream accuracies")
+    return section("5.6 Downstream tasks", text, items, "no finished model has downstream accuracies")

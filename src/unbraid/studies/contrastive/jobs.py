@@ -1,4 +1,4 @@
-"""What is done with a trained model: linear probes, rotations of its codes, agreement of its seeds.
+"""What is done with a trained model: linear probes, rotations of its codes.
 
 All of them see the same images of a data set, whatever the model.
 """
@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
 from unbraid.folder import Folder
 from unbraid.jobs import Train
-from unbraid.metrics import Scores, dci, med, probes, udr
+from unbraid.metrics import Scores, dci, med, probes
 from unbraid.probing import Reading, read
 from unbraid.record import Run
 from unbraid.studies.contrastive.rotations import ROTATIONS, Array, Groups, by_dependence, by_labels
@@ -106,47 +104,6 @@ class Rotate(Job):
             for rotation, groups, scores in rotated(reading, shared, data, code):
                 rows.append({"code": code, "rotation": rotation, "groups": groups, **scores})
         Folder(folder).write_json("rotations", {"rows": rows})
-
-
-@dataclass(frozen=True)
-class Agree(Job):
-    """UDR of the z of models that differ by their seeds. There is no KL. Models that diverged are left out."""
-
-    models: tuple[Train, ...]
-    rows: int = 1000
-
-    @property
-    def label(self) -> str:
-        return f"udr-{self.models[0].label}"
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return self.models
-
-    @property
-    def tolerant(self) -> bool:
-        return True
-
-    @property
-    def seconds(self) -> float:
-        return 1.0 + len(self.models)
-
-    def content(self) -> Mapping[str, Any]:
-        return {"rows": self.rows, "code": "z"}
-
-    def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `udr.json`: for each model's folder name its score by lasso and by Spearman."""
-        runs = [Run(path) for path in needed if Run(path).state["state"] == "done"]
-        if len(runs) < 2:
-            raise InputError(f"udr compares models with each other; {len(runs)} of {len(needed)} are done")
-        data = runs[0].data()
-        codes = [read(run.method(), data, SEED, self.rows)["z"].codes.numpy() for run in runs]
-        scores = {kind: np.asarray(udr(codes, None, kind)["scores"]) for kind in ("lasso", "spearman")}
-        table = {
-            run.folder.name: {kind: float(values[place]) for kind, values in scores.items()}
-            for place, run in enumerate(runs)
-        }
-        Folder(folder).write_json("udr", table)
 
 
 def split_factors(data: FactorData) -> tuple[list[int], list[int]]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from unbraid.report import Claim, Figure, Picture, Section, Table
+from unbraid.report import Figure, Picture, Section
 from unbraid.report.estimates import SEEDS
 from unbraid.report.runs import failures
+from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.studies.contrastive import claims, drawings, tables
 from unbraid.studies.contrastive.claims import Found
 from unbraid.studies.contrastive.looks import Looks, look
@@ -20,7 +21,6 @@ from unbraid.studies.contrastive.models import Models, rotations, table
 
 __all__ = ["report", "table"]
 
-Items = list[Figure | Picture | Table | Claim]
 RULES = (
     "Verdicts follow one rule that was fixed before the results were looked at. Each claim comes down to numbers and "
     "one threshold. A number is a mean over seeds with its 95 % interval, Student's t; two settings are compared seed "
@@ -56,28 +56,16 @@ def report(runs: pd.DataFrame, folder: Path | None = None) -> list[Section]:
     return [_summary(runs, models, parts), *parts]
 
 
-def _section(title: str, text: str, items: Items, missing: str) -> Section:
-    """A section, with a word on why it shows nothing where it does."""
-    shows = any(not isinstance(item, Claim) for item in items)
-    return Section(title, text if shows else f"Nothing to show: {missing}.", tuple(items))
-
-
-def _table(name: str, title: str, frame: pd.DataFrame, caption: str = "") -> Items:
-    return [Table(name, title, frame, caption)] if len(frame) else []
-
-
 def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Section:
-    judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Claim)]
-    rows = [{"section": title.split(" ")[0], "claim": c.words, "verdict": c.verdict} for title, c in judged]
-    items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))]
+    items: Items = [verdict_table(parts)]
     if models.known("scores.gap.z.digit"):
         caption = (
             "∣C(z0) − C(z1)∣, how far apart the halves are on each task; of r for supervised halves. A dot is a seed, "
             "the stroke their mean, the line its 95 % interval, a diamond the paper's figure."
         )
         items.append(Figure("gaps", "Gaps between the halves, by regularizer", lambda: drawings.gaps(models), caption))
-    items += _table("states", "Models that are done, of those there are", tables.states(runs))
-    items += _table("failures", "Models that are not done, and why", failures(runs))
+    items += tabled("states", "Models that are done, of those there are", tables.states(runs))
+    items += tabled("failures", "Models that are not done, and why", failures(runs))
     text = (
         f"{len(models.runs)} finished models: {len(models.settings)} settings, {len(models.seeds)} seeds at most. The "
         f"paper has one run of each setting, and six of two of them. DC is the digit's class, BC the background's, DL "
@@ -100,11 +88,11 @@ def _data(models: Models, looks: Looks) -> Section:
             drawing = lambda variant=variant: drawings.accuracies(models, variant)  # noqa: E731
             items.append(Figure(f"accuracies_{variant}", f"Accuracies by input, {variant}", drawing, caption))
     caption = f"Training calls on codes to forget it; no claim is about it. {BRACKETS}"
-    items += _table("third_factor", "The factor that pairs do not share", tables.third_factor(models), caption)
+    items += tabled("third_factor", "The factor that pairs do not share", tables.third_factor(models), caption)
     text = "What a pair shares, what the encoder sees of it, and what can be read from its codes afterwards."
     if looks.faults:
         text += " Could not be shown: " + "; ".join(looks.faults) + "."
-    return _section("3 Data and accuracies", text, items, "no model is finished")
+    return section("3 Data and accuracies", text, items, "no model is finished")
 
 
 def _supervised(found: Found) -> Section:
@@ -113,10 +101,10 @@ def _supervised(found: Found) -> Section:
         number = NUMBERS.get(variant, ("",))[0]
         title = f"{_numbered(number)}supervised halves, {variant}"
         frame = tables.accuracies(found.models, variant, ("supervised",), HALVES)
-        items += _table(f"table_{number or variant}", title, frame, BRACKETS)
+        items += tabled(f"table_{number or variant}", title, frame, BRACKETS)
     items += claims.judge(found, claims.SUPERVISED)
     text = "What the best would look like: each half of r is trained with the labels of one factor (A.2)."
-    return _section("A.2 Supervised halves", text, items, "no supervised model is finished")
+    return section("A.2 Supervised halves", text, items, "no supervised model is finished")
 
 
 def _numbered(number: str) -> str:
@@ -130,7 +118,7 @@ def _info_min(found: Found, looks: Looks) -> Section:
         frame = tables.accuracies(found.models, variant, ("plain", *claims.INFO_MIN), (*HALVES, *PROJECTED))
         title = f"{_numbered(number)}InfoMin, {variant}"
         caption = f"{BRACKETS} The paper has no plain model; its table 5 has one row, r: DC 11.7, DL 12.6."
-        items += _table(f"table_{number or 'info_min_' + variant}", title, frame, caption)
+        items += tabled(f"table_{number or 'info_min_' + variant}", title, frame, caption)
     if looks.logs:
         title = "Figure 5: InfoMax and InfoMin over steps"
         caption = (
@@ -140,7 +128,7 @@ def _info_min(found: Found, looks: Looks) -> Section:
         items.append(Figure("figure_5", title, lambda: drawings.trade_off(looks.logs), caption))
     items += claims.judge(found, claims.MINIMISED)
     text = "Does it disentangle the halves of z to minimise what they tell of each other?"
-    return _section("4.1 InfoMin", text, items, "no model with InfoMin is finished")
+    return section("4.1 InfoMin", text, items, "no model with InfoMin is finished")
 
 
 def _regularized(found: Found) -> Section:
@@ -150,23 +138,23 @@ def _regularized(found: Found) -> Section:
         frame = tables.accuracies(found.models, variant, (*TABLE_3, *PLAIN), PROJECTED)
         title = f"{_numbered(number)}orthogonality and Hessian, {variant}"
         caption = f"{BRACKETS} The last columns are plain models, which the paper does not show."
-        items += _table(f"table_{number or 'regularized_' + variant}", title, frame, caption)
+        items += tabled(f"table_{number or 'regularized_' + variant}", title, frame, caption)
     items += claims.judge(found, (*claims.ORTHOGONALITY, *claims.CURVATURE))
     text = "Halves of z that are orthogonal, also after a permutation, or that do not bend the loss together."
-    return _section("4.2 Orthogonality and the Hessian", text, items, "no regularized model is finished")
+    return section("4.2 Orthogonality and the Hessian", text, items, "no regularized model is finished")
 
 
 def _seeds(found: Found) -> Section:
     caption = "Percent of test images. Below the runs, the mean and the variance of the gaps over them."
-    items = _table(
+    items = tabled(
         "table_8", "Table 8: P(Ortho) 0.1, run by run", tables.repeated(found.models, claims.P_ORTHO), caption
     )
-    items += _table(
+    items += tabled(
         "table_9", "Table 9: Hessian 0.1, run by run", tables.repeated(found.models, claims.HESSIAN), caption
     )
     items += claims.judge(found, claims.SEEDS)
     text = "How much do the results depend on the first weights?"
-    return _section("A.5 Seeds", text, items, "no model of these two settings is finished")
+    return section("A.5 Seeds", text, items, "no model of these two settings is finished")
 
 
 def _degenerate(found: Found) -> Section:
@@ -174,12 +162,12 @@ def _degenerate(found: Found) -> Section:
         "At chance: that neither z nor a half tells better than a guess. Told alike: that z and both halves tell "
         "equally well, within three standard errors of a difference."
     )
-    items = _table("table_7", "Table 7: ortho 0.1 on dc_dl, run by run", tables.degenerated(found.models), caption)
+    items = tabled("table_7", "Table 7: ortho 0.1 on dc_dl, run by run", tables.degenerated(found.models), caption)
     title = "Degenerate solutions, as shares of the two factors"
-    items += _table("degenerate", title, tables.degeneracy(found.models), caption)
+    items += tabled("degenerate", title, tables.degeneracy(found.models), caption)
     items += claims.judge(found, (*claims.DEGENERACY, *claims.WHOLE))
     text = "When are the halves apart without any disentanglement, or no different at all?"
-    return _section("A.4.5 Degenerate solutions", text, items, "no model has a z")
+    return section("A.4.5 Degenerate solutions", text, items, "no model has a z")
 
 
 def _dimensions(found: Found) -> Section:
@@ -188,9 +176,9 @@ def _dimensions(found: Found) -> Section:
         "seeds, without a KL. Brackets are 95 % t intervals over seeds."
     )
     title = "DCI, MED and UDR"
-    items = _table("measures", title, tables.measures(found.models), caption)
+    items = tabled("measures", title, tables.measures(found.models), caption)
     text = "Beyond the paper: are single dimensions of z disentangled? Its halves are what was regularized."
-    return _section("Beyond the paper: single dimensions", text, items, "no model has such scores")
+    return section("Beyond the paper: single dimensions", text, items, "no model has such scores")
 
 
 def _beyond(found: Found) -> Section:
@@ -201,10 +189,10 @@ def _beyond(found: Found) -> Section:
         "which it tells the larger share of what all dimensions tell, by mutual information."
     )
     title = "Regularized codes, and plain ones rotated afterwards"
-    items = _table("rotated", title, tables.rotated(found), caption)
+    items = tabled("rotated", title, tables.rotated(found), caption)
     items += claims.judge(found, claims.BEYOND)
     text = (
         "Does the Hessian with P(Ortho) give both, as the discussion suggests? Does any regularizer beat a plain code "
         "that is rotated afterwards, by ICA or by varimax?"
     )
-    return _section("Beyond the paper: both at once, and rotations", text, items, "no such models are finished")
+    return section("Beyond the paper: both at once, and rotations", text, items, "no such models are finished")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Train
-from unbraid.studies.contrastive.jobs import Agree, Probe, Rotate
+from unbraid.jobs import Train, Udr
+from unbraid.studies.contrastive.jobs import Probe, Rotate
 from unbraid.study import Job
 
 Settings = Mapping[str, Any]
@@ -71,7 +71,7 @@ SCALES = {
     # drawn here are told at once, and with joint labels digits come long after them: at a temperature of 0.05 and 128
     # pairs from some 400 steps on, one seed; the README says what else was tried.
     "desk": Scale(
-        steps=1000,
+        steps=800,
         seeds=3,
         repeats=6,
         rows=4_000,
@@ -130,7 +130,7 @@ def _seeds(scale: Scale, variant: str, name: str) -> int:
 def _agreements(scale: Scale, models: Mapping[str, list[Train]]) -> list[Job]:
     """Of every setting with a z and more than one seed."""
     return [
-        Agree(tuple(trained), scale.agreement)
+        Udr(tuple(trained), scale.agreement, code="z")
         for name, trained in models.items()
         if len(trained) > 1 and name != "supervised"
     ]

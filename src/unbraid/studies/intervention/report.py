@@ -12,16 +12,16 @@ from pathlib import Path
 import pandas as pd
 
 from unbraid.figures import data_name
-from unbraid.report import Claim, Figure, Picture, Section, Table
+from unbraid.report import Figure, Picture, Section
 from unbraid.report.estimates import SEEDS
 from unbraid.report.runs import failures
+from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.studies.intervention import claims, drawings, paper, tables
 from unbraid.studies.intervention.looks import Looks, look
 from unbraid.studies.intervention.models import DIFFICULT, PLAIN, Models, described, table
 
 __all__ = ["report", "table"]
 
-Items = list[Figure | Picture | Table | Claim]
 RULES = (
     "Verdicts follow rules that were fixed before the results were looked at. Each claim comes down to numbers that "
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number is averaged over "
@@ -45,23 +45,11 @@ def report(runs: pd.DataFrame, folder: Path | None = None) -> list[Section]:
     return [_summary(runs, models, parts), *parts]
 
 
-def _section(title: str, text: str, items: Items, missing: str) -> Section:
-    """A section, with a word on why it shows nothing where it does."""
-    shows = any(not isinstance(item, Claim) for item in items)
-    return Section(title, text if shows else f"Nothing to show: {missing}.", tuple(items))
-
-
-def _table(name: str, title: str, frame: pd.DataFrame, caption: str = "") -> Items:
-    return [Table(name, title, frame, caption)] if len(frame) else []
-
-
 def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Section:
-    judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Claim)]
-    rows = [{"section": title.split(" ")[0], "claim": c.words, "verdict": c.verdict} for title, c in judged]
-    items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))]
+    items: Items = [verdict_table(parts)]
     if len(described(runs)):
-        items += _table("states", "Models that are done, of those there are", tables.states(runs))
-    items += _table("failures", "Models that are not done, and why", failures(runs))
+        items += tabled("states", "Models that are done, of those there are", tables.states(runs))
+    items += tabled("failures", "Models that are not done, and why", failures(runs))
     text = (
         f"{len(models.runs)} finished models: {len(models.data_sets)} data sets, {len(models.seeds)} seeds. The paper "
         f"has dSprites, 3D Shapes, CMNIST and Oxford Flowers, and repeats each model 10 times. {RULES}"
@@ -80,7 +68,7 @@ def _data(looks: Mapping[str, Looks]) -> Section:
         title = "Figure 6: joint distribution of the correlated factors"
         items.append(Figure("figure_6", title, partial(drawings.joints, joints), caption))
     text = "How the training sets with correlated factors are drawn. Those with independent factors have the same size."
-    return _section("5.1 Data", text, items, "no model of correlated factors is finished")
+    return section("5.1 Data", text, items, "no model of correlated factors is finished")
 
 
 # 5.3
@@ -98,18 +86,18 @@ def _difficulty(models: Models) -> Section:
         title = "The models behind figure 3"
         items.append(Figure("scatter", title, partial(drawings.rank_scatter, models), caption))
     caption = "Spearman's correlation of difficulty with each score; brackets are 95 % intervals over models."
-    items += _table("ranks", "Figure 3 in numbers", ranked, caption)
+    items += tabled("ranks", "Figure 3 in numbers", ranked, caption)
     if any(models.known(data, DIFFICULT) for data in models.data_sets):
         caption = (
             f"In nats an image, on held-out rows; lower is better. {BRACKETS} Its floor is the entropy of the images, "
             "so that it compares models of one data set, and those whose reconstructions are alike."
         )
-        items += _table("difficulty", "Translation difficulty of all models", tables.difficulties(models), caption)
+        items += tabled("difficulty", "Translation difficulty of all models", tables.difficulties(models), caption)
     items += claims.judge(models, claims.RANKS)
     text = (
         "Does the difficulty of translating one value of a feature into another rank models as scores with factors do?"
     )
-    return _section("5.3 Translation difficulty", text, items, "no finished model has a translation difficulty")
+    return section("5.3 Translation difficulty", text, items, "no finished model has a translation difficulty")
 
 
 # 5.4
@@ -126,17 +114,17 @@ def _scores(models: Models) -> Section:
     for data in models.data_sets:
         place = paper.NUMBERS.get(paper.DATA.get(data, ""))
         title = f"{f'Table {place}' if place else 'Not in the paper'}: scores on {data_name(data)}"
-        items += _table(f"table_{data}", title, tables.scores(models, data), f"{HELD_OUT} {BRACKETS}")
+        items += tabled(f"table_{data}", title, tables.scores(models, data), f"{HELD_OUT} {BRACKETS}")
     caption = f"Score with independent minus score with correlated factors. {BRACKETS}"
-    items += _table("drops", "What correlated factors cost", tables.drops(models), caption)
+    items += tabled("drops", "What correlated factors cost", tables.drops(models), caption)
     caption = (
         "Mean translation difficulty on training images of models without `difficulty`, trained on correlated factors. "
         "The easiest is chosen for all models of `intervention` on a data set."
     )
-    items += _table("choice", "Appendix C: the choice of λ₁ and λ₂", tables.candidates(models), caption)
+    items += tabled("choice", "Appendix C: the choice of λ₁ and λ₂", tables.candidates(models), caption)
     items += claims.judge(models, claims.SCORES)
     text = "Who keeps disentangling when two factors of the training images are correlated?"
-    return _section("5.4 Scores", text, items, "no finished model has scores")
+    return section("5.4 Scores", text, items, "no finished model has scores")
 
 
 def _codes(looks: Mapping[str, Looks]) -> Section:
@@ -161,7 +149,7 @@ def _codes(looks: Mapping[str, Looks]) -> Section:
     text = "What do single features hold?"
     if faults := [fault for found in looks.values() for fault in found.faults]:
         text += " Could not be shown: " + "; ".join(faults) + "."
-    return _section("5.4 Codes", text, items, text if faults else "no model of figure 4 or 5 is finished")
+    return section("5.4 Codes", text, items, text if faults else "no model of figure 4 or 5 is finished")
 
 
 # Proposition 2
@@ -177,25 +165,25 @@ def _weights(models: Models) -> Section:
         f"{BRACKETS} With weights, an intervened image counts as often as W says, in training and in testing. The "
         "effective share says how many of the weighted images count: (Σw)² / (n Σw²)."
     )
-    items += _table("told_apart", "The two-sample test", tables.told_apart(models), caption)
+    items += tabled("told_apart", "The two-sample test", tables.told_apart(models), caption)
     items += claims.judge(models, claims.WEIGHTS)
     text = (
         "Do W's weights bring intervened images to the distribution of the data? A network that was not part of the "
         "training learns to tell the two; both are drawn from training rows, whose distribution W is to restore."
     )
-    return _section("Proposition 2", text, items, "no finished model of `intervention` has been examined")
+    return section("Proposition 2", text, items, "no finished model of `intervention` has been examined")
 
 
 def _beyond(models: Models) -> Section:
-    items = _table(
+    items = tabled(
         "ablations", "Ablations: `intervention` without a part of its loss", tables.ablations(models), CORRELATED_ONLY
     )
     caption = (
         f"{CORRELATED_ONLY} Ada-GVAE learns from pairs that differ in one factor, which no other method here knows of."
     )
-    items += _table("rivals", "Other methods for correlated factors", tables.rivals(models), caption)
+    items += tabled("rivals", "Other methods for correlated factors", tables.rivals(models), caption)
     text = (
         "What does each loss contribute, with λ₁ and λ₂ as chosen for the whole? And how do two later methods fare on "
         "the same correlated data: weak pairs (Ada-GVAE), and a factorized support (Hausdorff)?"
     )
-    return _section("Beyond the paper", text, items, "no ablation and no other method is finished")
+    return section("Beyond the paper", text, items, "no ablation and no other method is finished")

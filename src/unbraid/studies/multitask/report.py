@@ -11,16 +11,16 @@ from pathlib import Path
 import pandas as pd
 
 from unbraid.figures import data_name
-from unbraid.report import Claim, Figure, Picture, Section, Table
+from unbraid.report import Figure, Picture, Section
 from unbraid.report.estimates import SEEDS
 from unbraid.report.runs import failures
+from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.studies.multitask import claims, drawings, tables
 from unbraid.studies.multitask.looks import Looks, look
 from unbraid.studies.multitask.models import Models, described, table
 
 __all__ = ["report", "table"]
 
-Items = list[Figure | Picture | Table | Claim]
 RULES = (
     "Verdicts follow one rule that was fixed before the results were looked at. Each claim comes down to numbers that "
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number is averaged over "
@@ -51,23 +51,11 @@ def report(runs: pd.DataFrame, folder: Path | None = None) -> list[Section]:
     return [_summary(runs, models, parts), *parts]
 
 
-def _section(title: str, text: str, items: Items, missing: str) -> Section:
-    """A section, with a word on why it shows nothing where it does."""
-    shows = any(not isinstance(item, Claim) for item in items)
-    return Section(title, text if shows else f"Nothing to show: {missing}.", tuple(items))
-
-
-def _table(name: str, title: str, frame: pd.DataFrame, caption: str = "") -> Items:
-    return [Table(name, title, frame, caption)] if len(frame) else []
-
-
 def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Section:
-    judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Claim)]
-    rows = [{"section": title.split(" ")[0], "claim": c.words, "verdict": c.verdict} for title, c in judged]
-    items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))]
+    items: Items = [verdict_table(parts)]
     if len(described(runs)):
-        items += _table("states", "Models that are done, of those there are", tables.states(runs))
-    items += _table("failures", "Models that are not done, and why", failures(runs))
+        items += tabled("states", "Models that are done, of those there are", tables.states(runs))
+    items += tabled("failures", "Models that are not done, and why", failures(runs))
     text = (
         f"{len(models.runs)} finished models: {len(models.data_sets)} data sets, {len(models.seeds)} seeds, "
         f"{models.tasks} tasks. The paper has 3 data sets, 3 seeds and 10 tasks. {LOOK_ALIKES} {RULES}"
@@ -96,11 +84,11 @@ def _scores(models: Models) -> Section:
         f"Mean ± standard deviation over seeds. {BRACKETS} single-max and single-min are the tasks whose mean over "
         "seeds is the highest and the lowest."
     )
-    items += _table("table_5", "Table 5: scores", tables.scores(models), caption)
-    items += _table("gains", "Differences of scores", tables.gains(models), BRACKETS)
+    items += tabled("table_5", "Table 5: scores", tables.scores(models), caption)
+    items += tabled("gains", "Differences of scores", tables.gains(models), BRACKETS)
     items += claims.judge(models, claims.SCORES)
     text = "Does hard parameter sharing encourage disentanglement?"
-    return _section("4.1 Scores of the codes", text, items, "no finished model has scores")
+    return section("4.1 Scores of the codes", text, items, "no finished model has scores")
 
 
 # 4.2
@@ -119,7 +107,7 @@ def _codes(models: Models, looks: dict[str, Looks]) -> Section:
         f"1 where neighbours agree, 0 where the plane says nothing of it. {BRACKETS} The single-task model is that of "
         "the first task."
     )
-    items += _table(
+    items += tabled(
         "agreement", "Figures 5 and 8 in numbers: agreement of neighbours", tables.agreement(models), caption
     )
     numbers = {"dsprites": "6 and 9", "shapes3d": "9", "arm3d": "9"}
@@ -131,7 +119,7 @@ def _codes(models: Models, looks: dict[str, Looks]) -> Section:
         f"Mean squared error over pixels of images in [0, 1], on test rows. {BRACKETS} The paper's figures are on "
         "scales of their own."
     )
-    items += _table("table_4", "Table 4: test errors of decoders", tables.decoder_errors(models), caption)
+    items += tabled("table_4", "Table 4: test errors of decoders", tables.decoder_errors(models), caption)
     numbers = {"dsprites": "7 and 10", "arm3d": "11", "shapes3d": "12"}
     for data, found in looks.items():
         if found.traversals is not None:
@@ -141,7 +129,7 @@ def _codes(models: Models, looks: dict[str, Looks]) -> Section:
         f"Each code is matched to the factor of largest significant rank correlation, on test rows. {BRACKETS} The "
         "paper's are of one seed; its std, min and max are over codes, as ours are."
     )
-    items += _table("table_7", "Table 7: factors retrieved, and correlations", tables.retrieved(models), caption)
+    items += tabled("table_7", "Table 7: factors retrieved, and correlations", tables.retrieved(models), caption)
     items += claims.judge(models, claims.CODES)
     text = (
         "What do the codes of an untrained, a single-task and a multi-task encoder hold? Decoders take codes as they "
@@ -151,7 +139,7 @@ def _codes(models: Models, looks: dict[str, Looks]) -> Section:
     )
     if faults := [fault for found in looks.values() for fault in found.faults]:
         text += " Could not be shown: " + "; ".join(faults) + "."
-    return _section("4.2 What the codes hold", text, items, "no codes were decoded or laid out in a plane")
+    return section("4.2 What the codes hold", text, items, "no codes were decoded or laid out in a plane")
 
 
 def _paper_number(data: str, numbers: dict[str, str], kind: str = "Figure") -> str:
@@ -173,13 +161,13 @@ def _bases(models: Models) -> Section:
         f"On test rows. {BRACKETS} The paper's figures are called RMSE; they are above the standard deviation of its "
         "targets (13 to 24 by its tables 8 to 10), so that they look like mean squared errors. Its tasks are others."
     )
-    items = _table("table_1", "Table 1: test errors of heads on codes", tables.base_errors(models), caption)
-    items += _table("table_6", "Table 6: scores of autoencoders' codes", tables.autoencoder_scores(models), BRACKETS)
+    items = tabled("table_1", "Table 1: test errors of heads on codes", tables.base_errors(models), caption)
+    items += tabled("table_6", "Table 6: scores of autoencoders' codes", tables.autoencoder_scores(models), BRACKETS)
     items += claims.judge(models, claims.BASES)
     text = (
         "Does disentanglement help to learn tasks? Heads on the frozen codes of autoencoders, and on the true factors."
     )
-    return _section("4.3 Heads on frozen codes", text, items, "no finished heads or autoencoders")
+    return section("4.3 Heads on frozen codes", text, items, "no finished heads or autoencoders")
 
 
 # E and J
@@ -195,18 +183,18 @@ def _errors(models: Models) -> Section:
         )
         items.append(Figure("figure_13", title, drawings.joint_errors(models), caption))
         caption = f"{BRACKETS} The paper's from its tables 8 to 10; its tasks are others."
-        items += _table("totals", "Figure 13 in numbers", totals, caption)
+        items += tabled("totals", "Figure 13 in numbers", totals, caption)
     numbers = {"dsprites": "8", "shapes3d": "9", "arm3d": "10"}
     for at, data in enumerate(models.data_sets):
         title = f"{_paper_number(data, numbers, 'Table')}: test errors by task, {data_name(data)}"
         caption = "Means over seeds. A row a model, a column a task's head."
-        items += _table(f"losses_{data}", title, tables.task_errors(models, at), caption)
+        items += tabled(f"losses_{data}", title, tables.task_errors(models, at), caption)
     caption = f"{BRACKETS} The paper's tasks are others than ours: task 3 here is not task 3 there."
     title = "Tables 8 to 10: a task learned alone, and jointly with the others"
-    items += _table("own_and_joint", title, tables.own_and_joint(models), caption)
+    items += tabled("own_and_joint", title, tables.own_and_joint(models), caption)
     items += claims.judge(models, claims.ERRORS)
     text = "How well are the tasks themselves learned? Mean squared errors on test rows (appendices E and J)."
-    return _section("J Test errors by task", text, items, "no finished model has test errors")
+    return section("J Test errors by task", text, items, "no finished model has test errors")
 
 
 # G
@@ -219,11 +207,11 @@ def _counts(models: Models) -> Section:
         title = "Figure 14: scores against the number of tasks"
         items.append(Figure("figure_14", title, drawings.by_count(models), caption))
     caption = f"Spearman's, over the models of one data set and seed. {BRACKETS}"
-    items += _table(
+    items += tabled(
         "trends", "Rank correlation of scores with the number of tasks", tables.trend_table(models), caption
     )
     items += claims.judge(models, claims.COUNTS)
-    return _section(
+    return section(
         "G Number of tasks", "Do more tasks disentangle more?", items, "no models with other numbers of tasks"
     )
 
@@ -242,10 +230,10 @@ def _splits(models: Models) -> Section:
         drawing = drawings.by_split(models, claims.SPLITS)
         items.append(Figure("figure_15", "Figure 15: scores by the factors that tasks depend on", drawing, caption))
         title = "Difference of scores, mean over data sets"
-        items += _table("splits", title, differences, BRACKETS)
+        items += tabled("splits", title, differences, BRACKETS)
     items += claims.judge(models, claims.FACTOR_SPLITS)
     text = "Does it matter which factors the tasks depend on?"
-    return _section("H Factors of the tasks", text, items, "no models with tasks on some of the factors")
+    return section("H Factors of the tasks", text, items, "no models with tasks on some of the factors")
 
 
 # Beyond the paper
@@ -257,10 +245,10 @@ def _supervision(models: Models) -> Section:
         "single tasks, 1 as good as a head for each of the tasks. Brackets are 95 % intervals over seeds by Fieller's "
         "method for ratios; there are no bounds where the gain of multi-head itself is not clear."
     )
-    items = _table("supervision", "Share of the gain of multi-task learning", tables.supervision(models), caption)
+    items = tabled("supervision", "Share of the gain of multi-task learning", tables.supervision(models), caption)
     title = "The same for the mean of the metrics, by data set"
     if items:
-        items += _table(
+        items += tabled(
             "supervision_data", title, tables.supervision_by_data(models), "The gain is in points of score."
         )
     found = {name: claims.explained(models, kind).get(claims.ALL_METRICS) for name, kind in claims.SUPERVISION.items()}
@@ -271,4 +259,4 @@ def _supervision(models: Models) -> Section:
         "there is as much to learn but less that differs; and tasks that all depend on the first half of the factors. "
         "By the mean of the metrics:\n\n" + "\n".join(f"- {line}." for line in words)
     )
-    return _section("Beyond the paper: amount and kind of supervision", text, items, "no such models are finished")
+    return section("Beyond the paper: amount and kind of supervision", text, items, "no such models are finished")

@@ -12,8 +12,9 @@ import pandas as pd
 
 from unbraid.figures import data_name
 from unbraid.population import lineages
-from unbraid.report import Claim, Figure, Picture, Section, Table
+from unbraid.report import Figure, Picture, Section
 from unbraid.report.estimates import SEEDS
+from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.studies.population import claims, drawings, paper, tables
 from unbraid.studies.population.looks import Looks, look, searched
 from unbraid.studies.population.models import (
@@ -34,7 +35,6 @@ from unbraid.studies.population.study import FEW, SIX
 
 __all__ = ["report", "table"]
 
-Items = list[Figure | Picture | Table | Claim]
 RULES = (
     "Verdicts follow one rule that was fixed before the results were looked at. Each claim comes down to numbers and "
     "one threshold. A number has a 95 % interval over seeds: Student's for a mean, by pairs where both sides have the "
@@ -71,26 +71,14 @@ def report(runs: pd.DataFrame, folder: Path | None = None) -> list[Section]:
     return [_summary(runs, models, parts), *parts]
 
 
-def _section(title: str, text: str, items: Items, missing: str) -> Section:
-    """A section, with a word on why it shows nothing where it does."""
-    shows = any(not isinstance(item, Claim) for item in items)
-    return Section(title, text if shows else f"Nothing to show: {missing}.", tuple(items))
-
-
-def _table(name: str, title: str, frame: pd.DataFrame, caption: str = "") -> Items:
-    return [Table(name, title, frame, caption)] if len(frame) else []
-
-
 def _there(models: Models, approaches: Sequence[str], data: str) -> list[str]:
     return [approach for approach in approaches if len(models.of_approach(approach, data))]
 
 
 def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Section:
-    judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Claim)]
-    rows = [{"section": title.split(" ")[0], "claim": c.words, "verdict": c.verdict} for title, c in judged]
-    items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))]
-    items += _table("states", "Models that are done, of those there are", tables.states(runs))
-    items += _table("failures", "Models that are not done, and why", tables.failures(runs))
+    items: Items = [verdict_table(parts)]
+    items += tabled("states", "Models that are done, of those there are", tables.states(runs))
+    items += tabled("failures", "Models that are not done, and why", tables.failures(runs))
     sets = ", ".join(data_name(data) for data in models.data_sets)
     text = (
         f"{len(models.runs)} finished models on {sets}. The paper has dSprites and Shapes3D, populations of 56, "
@@ -112,10 +100,10 @@ def _fitness(models: Models, data: str) -> Section:
         drawing = drawings.scores(models, approaches, [data])
         items.append(Figure("figure_1a", "Figure 1a: populations by MIG and by DCI", drawing, caption))
     frame = tables.comparison(models, approaches, [data])
-    items += _table("table_1a", "Figure 1a in numbers", frame, COUNTS)
+    items += tabled("table_1a", "Figure 1a in numbers", frame, COUNTS)
     items += claims.judge(models, claims.FITNESS)
     text = "Which metric should be the fitness of a population that has all labels?"
-    return _section("3.1 MIG or DCI as fitness", text, items, "no population with labels is finished")
+    return section("3.1 MIG or DCI as fitness", text, items, "no population with labels is finished")
 
 
 def _labels(models: Models, data: str) -> Section:
@@ -129,10 +117,10 @@ def _labels(models: Models, data: str) -> Section:
         f"{COUNTS} Single few-label VAEs are of several strengths. Selected ones are the best of a random search by "
         "the MIG of other labels, so that they have had twice as many."
     )
-    items += _table("table_1b", "Figure 1b in numbers", tables.comparison(models, approaches, [data]), caption)
+    items += tabled("table_1b", "Figure 1b in numbers", tables.comparison(models, approaches, [data]), caption)
     items += claims.judge(models, claims.LABELS)
     text = f"What do populations make of few labels ({paper.LABELS:,} in the paper)?"
-    return _section("3.2 Few labels", text, items, "no population with few labels is finished")
+    return section("3.2 Few labels", text, items, "no population with few labels is finished")
 
 
 # Figure 2
@@ -148,11 +136,11 @@ def _unsupervised(models: Models, data: str, found: Looks) -> Section:
         "The first metaEpoch of each rPU-VAE. Known of a factor is the largest share of its entropy that one active "
         f"latent tells, above chance; from {FOUND:g} on it counts as found."
     )
-    items += _table("table_2", "Figure 2 in numbers", tables.first_epochs(models, data), caption)
+    items += tabled("table_2", "Figure 2 in numbers", tables.first_epochs(models, data), caption)
     items += claims.judge(models, claims.UDR)
     text = "What does a population find without labels, where a member is five models and its fitness their agreement?"
     text += _faults(found)
-    return _section("4.1 Populations by UDR", text, items, "no rPU-VAE is finished")
+    return section("4.1 Populations by UDR", text, items, "no rPU-VAE is finished")
 
 
 def _faults(found: Looks) -> str:
@@ -184,10 +172,10 @@ def _recursion(models: Models, looks: dict[str, Looks]) -> Section:
             title = f"What metaEpochs know, {name}"
             items.append(Figure(f"known_{data}", title, drawings.known_factors(models, data), caption))
         caption = "New: not found by an earlier metaEpoch of the same leaf-run, the first included."
-        items += _table(f"epochs_{data}", f"MetaEpochs on {name}", tables.meta_epochs(models, data), caption)
+        items += tabled(f"epochs_{data}", f"MetaEpochs on {name}", tables.meta_epochs(models, data), caption)
     items += claims.judge(models, claims.EPOCHS)
     text = "Does the removal of what was learned make room for other factors?"
-    return _section("4.2 MetaEpochs", text, items, "no rPU-VAE is finished")
+    return section("4.2 MetaEpochs", text, items, "no rPU-VAE is finished")
 
 
 # Figure 4
@@ -200,18 +188,18 @@ def _comparison(models: Models) -> Section:
         caption = f"{DOTS} Strengths and seeds of a method together. {paper.NO_NUMBERS}"
         drawing = drawings.scores(models, FIGURE_4, sets)
         items.append(Figure("figure_4", "Figure 4: rPU-VAE beside other methods", drawing, caption))
-    items += _table("table_4", "Figure 4 in numbers", tables.comparison(models, FIGURE_4, sets), COUNTS)
+    items += tabled("table_4", "Figure 4 in numbers", tables.comparison(models, FIGURE_4, sets), COUNTS)
     caption = (
         "Core hours by what single models took here. Of β-TCVAE it was done: random settings of five models each, the "
         "best by UDR. Other methods have only the unequal comparison."
     )
-    items += _table("budget", "What the same budget would be", tables.equal_budget(models, sets), caption)
+    items += tabled("budget", "What the same budget would be", tables.equal_budget(models, sets), caption)
     items += claims.judge(models, claims.COMPARISON)
     text = (
         "Is rPU-VAE better and steadier than other methods without labels? The paper compares it with single models; "
         "beside that, a random search by UDR gets the images that rPU-VAE was trained on."
     )
-    return _section("5 rPU-VAE beside other methods", text, items, "no model is finished")
+    return section("5 rPU-VAE beside other methods", text, items, "no model is finished")
 
 
 # Figure 6
@@ -224,10 +212,10 @@ def _leaf_runs(models: Models) -> Section:
         drawing = drawings.leaf_runs(models, sets)
         items.append(Figure("figure_6", "Figure 6: scores by leaf-runs", drawing, paper.NO_NUMBERS))
     caption = "The same metaEpochs, and a last population trained anew for each number of leaf-runs."
-    items += _table("table_6", "Figure 6 in numbers", tables.leaf_runs(models, sets), caption)
+    items += tabled("table_6", "Figure 6 in numbers", tables.leaf_runs(models, sets), caption)
     items += claims.judge(models, claims.LEAVES)
     text = f"How many leaf-runs does it take (0 to {paper.LEAF_RUNS} in the paper)?"
-    return _section("5.1 Leaf-runs", text, items, "no rPU-VAE is finished")
+    return section("5.1 Leaf-runs", text, items, "no rPU-VAE is finished")
 
 
 # Supplementary B
@@ -249,4 +237,4 @@ def _histories(looks: dict[str, Looks]) -> Section:
             caption = "Geometric mean over members, and their range."
             items.append(Figure(f"hyperparameters_{kind}_{data}", title, drawing, caption))
     text = "How scores and hyperparameters develop (the paper's supplementary section B)."
-    return _section("B Histories", text, items, "no population is finished")
+    return section("B Histories", text, items, "no population is finished")
