@@ -37,7 +37,6 @@ SMALL: dict[str, Any] = {"network": "small", "latents": 3, "batch_size": 12, "le
 QUICK: dict[str, dict[str, Any]] = {
     "annealed_vae": {"gamma": 5.0, "c_max": 5.0, "threshold": 50},
     "factor_vae": {"discriminator_layers": 2, "discriminator_width": 32},
-    "group_factor_vae": {"discriminator_layers": 2, "discriminator_width": 32},
     "contrastive": {"network": "resnet_tiny"},
     "intervention": {"translation_width": 8},
     "infogan_cr": {"contrastive_from": 0, "generator_steps": 1},

@@ -178,7 +178,7 @@ def test_variants_are_read_from_settings() -> None:
     assert variant("intervention", full, tuned=False) == CANDIDATE
     assert variant("intervention", {**full, "lambda_2": 0.0}, tuned=True) == "without adversarial"
     assert variant("intervention", {**full, "weighting": "equal"}, tuned=True) == "without W"
-    assert variant("group_factor_vae", {"gamma": 40.0}, tuned=False) == "γ = 40"
+    assert variant("factor_vae", {"gamma": 40.0}, tuned=False) == "γ = 40"
     assert variant("ada_gvae", {}, tuned=False) == ""
 
 

@@ -21,7 +21,6 @@ from unbraid.methods.factorized_support import FactorizedSupport
 from unbraid.methods.few_label_vae import FewLabelVAE
 from unbraid.methods.frozen_decoder import FrozenDecoder
 from unbraid.methods.frozen_heads import FrozenHeads
-from unbraid.methods.group_factor_vae import GroupFactorVAE
 from unbraid.methods.infogan_cr import InfoGANCR
 from unbraid.methods.intervention import Intervention
 from unbraid.methods.multitask import Multitask
@@ -44,7 +43,6 @@ METHODS: dict[str, type[Method]] = {
     "frozen_decoder": FrozenDecoder,
     "frozen_heads": FrozenHeads,
     "few_label_vae": FewLabelVAE,
-    "group_factor_vae": GroupFactorVAE,
     "intervention": Intervention,
     "infogan_cr": InfoGANCR,
     "factorized_support": FactorizedSupport,

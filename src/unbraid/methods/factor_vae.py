@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unbraid import nets
+from unbraid.methods._features import feature_columns
 from unbraid.methods._gaussian import Posterior, permute_latents
 from unbraid.methods.base import Batch, Spec, Terms, setting
 from unbraid.methods.vae import VAE, AutoencoderConfig
@@ -17,6 +18,7 @@ from unbraid.methods.vae import VAE, AutoencoderConfig
 @dataclass(frozen=True)
 class Config(AutoencoderConfig):
     gamma: float = setting(10.0, "weight of the total correlation", low=0, live=True)
+    dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
     discriminator_layers: int = setting(6, "hidden layers of the discriminator; the paper's table 4 lists 1", low=1)
     discriminator_width: int = setting(1000, "units in each of them", low=1)
     discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
@@ -25,21 +27,26 @@ class Config(AutoencoderConfig):
 class FactorVAE(VAE):
     """loss = reconstruction + kl + γ·total_correlation, which is mean(logit₀ - logit₁) of the discriminator.
 
-    The discriminator tells codes of the batch (class 0) from the same codes with each latent permuted (class 1).
+    The discriminator tells codes of the batch (class 0) from the same codes with each latent permuted (class 1); where
+    features have several dimensions, as intervention compares itself with (section 5.2), each feature as a whole.
     """
 
     config_class = Config
     config: Config
-    dimensions = 1  # columns of a code that are permuted together
     sweep = {"gamma": (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)}
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
+        self.columns = feature_columns(config.latents, config.dimensions)
         self.discriminator = nets.discriminator(
             config.latents, config.discriminator_layers, config.discriminator_width
         )
         parameters = self.discriminator.parameters()
         self.add_adam("discriminator", parameters, "discriminator_learning_rate", betas=(0.5, 0.9))
+
+    @property
+    def code_groups(self) -> list[list[int]] | None:
+        return self.columns if self.config.dimensions > 1 else None
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()
@@ -62,7 +69,7 @@ class FactorVAE(VAE):
     def discriminator_loss(self, z: Tensor) -> Tensor:
         """Cross-entropy of telling z from its permutation. The codes are detached: nothing here reaches the encoder."""
         z = z.detach()
-        logits = self._discriminate(torch.cat([z, permute_latents(z, self.dimensions)]))
+        logits = self._discriminate(torch.cat([z, permute_latents(z, self.config.dimensions)]))
         classes = torch.arange(2, device=z.device).repeat_interleave(len(z))
         return F.cross_entropy(logits, classes)
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.errors import InputError
 from unbraid.methods import _intervention, _translation
+from unbraid.methods._features import feature_columns
 from unbraid.methods._translation import Pairs
 from unbraid.methods.base import Batch, Method, Spec, Terms, setting
 from unbraid.methods.vae import AutoencoderConfig, expected_images, negative_log_likelihood
@@ -58,9 +58,8 @@ class Intervention(Method):
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
-        if config.latents % config.dimensions:
-            raise InputError(f"dimensions is {config.dimensions}; expected a divisor of latents, {config.latents}")
-        self.features = config.latents // config.dimensions
+        self.columns = feature_columns(config.latents, config.dimensions)
+        self.features = len(self.columns)
         self.encoder = nets.encoder(config.network, spec.image_shape, config.latents)
         self.decoder = nets.decoder(config.network, config.latents, spec.image_shape)
         self.discriminator = nets.critic(config.network, spec.image_shape)
@@ -71,8 +70,7 @@ class Intervention(Method):
 
     @property
     def code_groups(self) -> list[list[int]] | None:
-        width = self.config.dimensions
-        return [list(range(k * width, (k + 1) * width)) for k in range(self.features)] if width > 1 else None
+        return self.columns if self.config.dimensions > 1 else None
 
     def update(self, batch: Batch) -> Terms:
         terms = self.loss(self.pixels(batch["images"]))

@@ -78,7 +78,7 @@ def _described(folder: Path) -> dict[str, Any]:
 
 def variant(method: str, settings: dict[str, Any], tuned: bool) -> str:
     """What tells a model from others of its method: γ, or what the loss of `intervention` lacks."""
-    if method in ("factor_vae", "group_factor_vae"):
+    if method == "factor_vae":
         return f"γ = {settings['gamma']:g}"
     if method != "intervention":
         return ""
@@ -100,11 +100,10 @@ def _examinations(jobs: Path) -> Iterator[tuple[str, str, dict[str, float]]]:
 
 
 def described(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of which it is known what they are. FactorVAE goes by one name, whatever its features' dimensions."""
+    """The runs of which it is known what they are."""
     if not set(_TOLD) <= set(runs.columns):
         runs = pd.DataFrame(columns=_TOLD)
-    found = runs[runs[_TOLD].notna().all(axis=1)].reset_index(drop=True)
-    return found.assign(method=found["method"].replace("group_factor_vae", "factor_vae"))
+    return runs[runs[_TOLD].notna().all(axis=1)].reset_index(drop=True)
 
 
 def finished(runs: pd.DataFrame) -> pd.DataFrame:

@@ -189,7 +189,7 @@ SCALES = {
                 shared={"network": "intervention_cmnist_tiny", "latents": 32},
                 dimensions=16,
                 lambda_2=(0.625, 10.0),
-                own={name: {"learning_rate": 4e-3} for name in ("group_factor_vae", "intervention")},
+                own={name: {"learning_rate": 4e-3} for name in ("factor_vae", "intervention")},
             ),
         ),
         seeds=3,
@@ -197,7 +197,6 @@ SCALES = {
         strength_seeds=2,
         methods={
             "factor_vae": _DESK_FACTOR_VAE,
-            "group_factor_vae": _DESK_FACTOR_VAE,
             "ada_gvae": {"learning_rate": 1e-3},
             "factorized_support": {"learning_rate": 1e-3},
             "beta_tc_vae": {"learning_rate": 1e-3, "beta": 4.0, "estimator": "mws"},
@@ -237,7 +236,6 @@ SCALES = {
         strength_seeds=1,
         methods={
             "factor_vae": _SMOKE_FACTOR_VAE,
-            "group_factor_vae": _SMOKE_FACTOR_VAE,
             "ada_gvae": {"batch_size": 16},
             "factorized_support": {"batch_size": 16},
             "beta_tc_vae": {"batch_size": 16},
@@ -289,10 +287,9 @@ class _Bench:
     def compared(self, seed: int) -> list[Examine]:
         """Tables 1 to 3."""
         several = self.data.dimensions > 1
-        factor_vae = "group_factor_vae" if several else "factor_vae"
         found = []
         for relation in self.relations:
-            models: list[Train | Tuned] = [self._train(factor_vae, relation, seed, gamma=gamma) for gamma in GAMMAS]
+            models: list[Train | Tuned] = [self._train("factor_vae", relation, seed, gamma=gamma) for gamma in GAMMAS]
             models += [] if several else [self._train(name, relation, seed) for name in ("beta_tc_vae", "infogan_cr")]
             found += [*models, self._tuned(relation, seed)]
         return [self._examined(model) for model in found]
