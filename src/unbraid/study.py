@@ -395,11 +395,13 @@ class _Round:
         if state == "failed":
             reason = str(self.place.standing(job).get("reason"))
             self.say(f"{job.label} ({job.id}) failed: {' '.join(reason.split())}")
+        freed = []
         for other in self.dependents.get(job.id, []):
             if job.id in self.missing[other.id]:
                 self.missing[other.id].remove(job.id)
                 if not self.missing[other.id] and other.id not in self.states:
-                    self.ready.append(other)
+                    freed.append(other)
+        self.ready.extendleft(reversed(freed))  # next, so that a study that is stopped has finished what it began
 
     def wait_again(self, job: Job) -> None:
         """Somebody has queued again what the job needs: that is missing once more."""

@@ -119,7 +119,7 @@ _NEWER: dict[str, dict[str, Any]] = {
 }
 _APPENDIX_D: dict[str, dict[str, Any]] = {
     "dci": {"estimator": "forest", "max_depth": "cv", "weighted_completeness": False},
-    "sap": {"predictor": "logistic"},
+    "sap": {"predictor": "logistic", "standardised": True},  # its penalty would prefer codes of a large scale
     "irs": {"quantile": 1.0, "bins": None},
 }
 _TENTH = {"train_points": 1000, "test_points": 500}

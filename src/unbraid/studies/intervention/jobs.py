@@ -108,7 +108,8 @@ class Examine(Job):
 
     model: Train | Tuned
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """With their settings. Of codes whose features have several dimensions SAP alone is known."""
+    """With their settings, SAP among them. Of codes whose features have several dimensions SAP alone is known, and
+    whether factors are `apart`: SAP does not see that one feature tells all of them."""
     samples: int | None = None
     """Held-out rows that are encoded, None for 50,000."""
     values: int = 11
@@ -162,8 +163,11 @@ class Examine(Job):
         if found.groups is not None:
             metrics = {"sap": {**metrics["sap"], "groups": found.groups}} if "sap" in metrics else {}
         table = score(found.codes, found.factors, protocol=metrics, rng=seed)
-        dci = table.arrays.get("dci", {})
-        return table, {name: dci[name] for name in ("importance", "accuracy") if name in dci}
+        dci, predicted = table.arrays.get("dci", {}), table.arrays["sap"]["predictability"]
+        if found.groups is not None:
+            table |= {"apart": float(len(set(predicted.argmax(0))) == predicted.shape[1])}
+        found_of = {"predictability": predicted, **{name: dci.get(name) for name in ("importance", "accuracy")}}
+        return table, {name: array for name, array in found_of.items() if array is not None}
 
     def _of_images(self, method: Method, data: FactorData, test: FactorData, seed: int) -> dict[str, float]:
         rows = step_seed(seed, 0, "translation")
@@ -177,8 +181,16 @@ class Examine(Job):
         return {**scores, "squared_error": float(errors.square().mean())}
 
 
+def _shuffled(weights: torch.Tensor, seed: int) -> torch.Tensor:
+    return weights[torch.randperm(len(weights), generator=torch.Generator().manual_seed(seed))]
+
+
 def _told_apart(method: Intervention, data: FactorData, count: int, steps: int, seed: int) -> dict[str, float]:
-    """Accuracies of the two-sample test: chance is 0.5. The images are drawn as the training data is."""
+    """Accuracies of the two-sample test: chance is 0.5. The images are drawn as the training data is.
+
+    Unequal weights leave fewer images to learn from, whatever they are; so the same weights, each on any other image,
+    stand beside them.
+    """
     images, _ = data.sample(2 * count, seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -189,5 +201,6 @@ def _told_apart(method: Intervention, data: FactorData, count: int, steps: int, 
     return {
         "two_sample.plain": two_sample_accuracy(real, moved, **with_it),
         "two_sample.weighted": two_sample_accuracy(real, moved, weights, **with_it),
+        "two_sample.permuted": two_sample_accuracy(real, moved, _shuffled(weights, seed), **with_it),
         "two_sample.effective_share": effective_share(weights),
     }

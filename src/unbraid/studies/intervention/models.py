@@ -22,7 +22,10 @@ from unbraid.study import needs_of
 
 METRICS = {"scores.dci.disentanglement": "DCI", "scores.sap": "SAP", "scores.irs": "IRS"}
 DIFFICULT, CHOOSING = f"scores.{DIFFICULTY}", f"scores.{TRAINED_DIFFICULTY}"
-PLAIN, WEIGHTED, SHARE = (f"scores.two_sample.{name}" for name in ("plain", "weighted", "effective_share"))
+PLAIN, WEIGHTED, PERMUTED, SHARE = (
+    f"scores.two_sample.{name}" for name in ("plain", "weighted", "permuted", "effective_share")
+)
+APART = "scores.apart"
 ERROR = "scores.squared_error"
 INDEPENDENT, CORRELATED = "independent", "correlated"
 CANDIDATE = "candidate"
@@ -175,6 +178,12 @@ class Models:
             for data, seed, value in zip(runs["data"], runs["seed"], numbers(runs[column]), strict=True):
                 found[self.data_sets.index(data), self.seeds.index(int(seed))] = value
         return found
+
+    @cached_property
+    def strengths(self) -> list[Kind]:
+        """FactorVAE of every γ."""
+        gammas = sorted({float(gamma) for gamma in numbers(self.runs["settings.gamma"]) if np.isfinite(gamma)})
+        return [kind for gamma in gammas if len(self.of_kind(kind := Kind("factor_vae", f"γ = {gamma:g}")))]
 
     @cached_property
     def ranked(self) -> list[str]:

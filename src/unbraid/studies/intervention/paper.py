@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from unbraid.report.estimates import mean, number
 
@@ -67,19 +67,43 @@ def said(data: str, model: str, relation: str, metric: str) -> float | None:
     return TABLES.get(DATA.get(data, ""), {}).get(model, {}).get(relation, {}).get(metric)
 
 
-# The same statistics as ours, of the paper's figures
+# The same statistics as ours, of the paper's figures: the mean over data sets of the mean of what each has
 
 
-def drop(model: str, metric: str) -> float:
-    """Independent minus correlated, mean over the data sets that have it."""
-    rows = [table[model] for table in TABLES.values() if model in table and metric in table[model]["independent"]]
-    return mean(row["independent"][metric] - row["correlated"][metric] for row in rows)
+def _over_data(values: Callable[[Mapping[str, Row]], list[float]]) -> float:
+    found = (values(table) for table in TABLES.values())
+    return mean(mean(known) for known in found if known)
 
 
-def lead(model: str, metric: str, relation: str) -> float:
-    """How far `intervention` is above another, mean over data sets."""
-    tables = [table for table in TABLES.values() if model in table and metric in table[model][relation]]
-    return mean(table[OURS][relation][metric] - table[model][relation][metric] for table in tables)
+def _has(table: Mapping[str, Row], model: str, metrics: Iterable[str]) -> list[str]:
+    return [metric for metric in metrics if metric in table.get(model, {}).get("independent", {})]
+
+
+def _drop(row: Row, metric: str) -> float:
+    return row["independent"][metric] - row["correlated"][metric]
+
+
+def drop(model: str, metrics: Iterable[str] = METRICS) -> float:
+    """Independent minus correlated."""
+    return _over_data(lambda table: [_drop(table[model], metric) for metric in _has(table, model, metrics)])
+
+
+def loses_more(model: str) -> float:
+    """How much more it loses than `intervention` does."""
+    return _over_data(
+        lambda table: [_drop(table[model], name) - _drop(table[OURS], name) for name in _has(table, model, METRICS)]
+    )
+
+
+def lead(models: Sequence[str], relation: str, metrics: Sequence[str] = METRICS) -> float:
+    """How far `intervention` is above others."""
+    return _over_data(
+        lambda table: [
+            table[OURS][relation][metric] - table[model][relation][metric]
+            for model in models
+            for metric in _has(table, model, metrics)
+        ]
+    )
 
 
 def listed(values: Mapping[str, float], form: str = ".2f") -> str:

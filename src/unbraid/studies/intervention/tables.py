@@ -14,6 +14,7 @@ from unbraid.report.estimates import Array, Estimate, estimate, mean
 from unbraid.studies.intervention import claims, paper
 from unbraid.studies.intervention.models import (
     ABLATED,
+    APART,
     CANDIDATE,
     CHOOSING,
     COMPARED,
@@ -24,6 +25,7 @@ from unbraid.studies.intervention.models import (
     METRICS,
     OTHERS,
     OURS,
+    PERMUTED,
     PLAIN,
     RIVAL,
     SHARE,
@@ -59,6 +61,8 @@ def scores(models: Models, data: str) -> pd.DataFrame:
                 ours[head] = shown(models.scores(column, kind, relation)[at], low=0.0, high=1.0)
                 said = paper.said(data, kind.name, relation, metric)
                 theirs[head] = "" if said is None else f"{said:.2f}"
+            if models.known(data, APART):
+                ours[f"{relation} apart"] = shown(models.scores(APART, kind, relation)[at], ".2f", 0.0, 1.0)
         if any(ours.values()):
             rows.append({"model": kind.name, "": HERE, **ours})
             if any(theirs.values()):
@@ -70,7 +74,7 @@ def drops(models: Models) -> pd.DataFrame:
     """What each model loses with correlated factors, by data set and metric."""
     rows: Rows = []
     for at, data in enumerate(models.data_sets):
-        for kind in COMPARED:
+        for kind in (*models.strengths, *(kind for kind in COMPARED if kind not in models.strengths)):
             cells = {}
             for column, metric in METRICS.items():
                 cells[metric] = shown(claims.drop(models, kind, column)[at])
@@ -123,15 +127,16 @@ def candidates(models: Models) -> pd.DataFrame:
     rows: Rows = []
     if CHOOSING not in tried:
         return pd.DataFrame(rows)
-    tried = tried.assign(difficulty=numbers(tried[CHOOSING]))
+    errors = numbers(tried[ERROR]) if ERROR in tried else np.nan
+    tried = tried.assign(difficulty=numbers(tried[CHOOSING]), error=errors)
     for data in models.data_sets:
-        mine = tried[tried["data"] == data].groupby(["settings.lambda_1", "settings.lambda_2"])["difficulty"].mean()
-        for (one, two), value in mine.items():
+        mine = tried[tried["data"] == data].groupby(["settings.lambda_1", "settings.lambda_2"])
+        for (one, two), (value, error) in mine[["difficulty", "error"]].mean().iterrows():
             taken = models.of_kind(OURS, data)
             chosen = bool(((taken["settings.lambda_1"] == one) & (taken["settings.lambda_2"] == two)).any())
             said = paper.CHOSEN.get(paper.DATA.get(data, ""))
             rows.append({
-                "data": data_name(data), "λ₁": one, "λ₂": two, "difficulty": value,
+                "data": data_name(data), "λ₁": one, "λ₂": two, "difficulty": value, "squared error": error,
                 "chosen": "yes" if chosen else "", "paper's choice": "yes" if said == (one, two) else "",
             })  # fmt: skip
     return pd.DataFrame(rows)
@@ -171,13 +176,16 @@ def told_apart(models: Models) -> pd.DataFrame:
     for at, data in enumerate(models.data_sets):
         for kind in (OURS, *ABLATED):
             for relation in RELATIONS:
-                plain, weighted, share = (models.scores(name, kind, relation)[at] for name in (PLAIN, WEIGHTED, SHARE))
+                plain, weighted, permuted, share = (
+                    models.scores(name, kind, relation)[at] for name in (PLAIN, WEIGHTED, PERMUTED, SHARE)
+                )
                 if np.isfinite(plain).any():
                     rows.append({
                         "data": data_name(data), "model": kind.name, "factors": relation,
                         "accuracy without weights": shown(plain, low=0.0, high=1.0),
                         "with weights": shown(weighted, low=0.0, high=1.0),
-                        "difference": shown(weighted - plain),
+                        "with weights in another order": shown(permuted, low=0.0, high=1.0),
+                        "difference of these two": shown(weighted - permuted),
                         "effective share": f"{mean(share):.2f}",
                     })  # fmt: skip
     return pd.DataFrame(rows)
