@@ -51,6 +51,13 @@ def test_jobs_run_behind_what_they_need_and_read_it(tmp_path: Path) -> None:
     assert note["read"][0] == {"name": "c", "read": [{"name": "a", "read": []}, {"name": "b", "read": []}]}
 
 
+def test_what_a_job_made_possible_comes_next(tmp_path: Path) -> None:
+    first, second = Note("first"), Note("second")
+    behind = [Note("a", (first,)), Note("b", (first,)), Note("c", (second,))]
+    run([first, second, *behind], tmp_path)
+    assert told(tmp_path, "begin") == ["first", "a", "b", "second", "c"]
+
+
 def test_nothing_missing_runs_nothing(tmp_path: Path) -> None:
     jobs = toy_jobs.jobs("broken")
     run(jobs, tmp_path)

@@ -29,7 +29,7 @@ from unbraid.studies.intervention.two_samples import effective_share, two_sample
 from unbraid.study import Place, ordered
 from unbraid.study import run as run_study
 
-COUNTS = {"paper": 1436, "desk": 260, "smoke": 54}
+COUNTS = {"paper": 1436, "desk": 276, "smoke": 54}
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -191,7 +191,9 @@ def test_every_model_is_examined_on_held_out_rows(smoke: Path) -> None:
     assert runs[ours]["variant"].value_counts().to_dict() == {"": 4, CANDIDATE: 3, **dict.fromkeys(ABLATIONS, 1)}
     equal = runs[runs["variant"] == "without W"].iloc[0]
     assert equal["scores.two_sample.effective_share"] == 1
-    assert equal[PLAIN] == equal["scores.two_sample.weighted"]
+    assert equal[PLAIN] == equal["scores.two_sample.weighted"] == equal["scores.two_sample.permuted"]
+    assert set(runs[runs["data"] == "cmnist"]["scores.apart"]) <= {0.0, 1.0}
+    assert flat["scores.apart"].isna().all()  # of features of one dimension there is DCI
 
 
 def test_all_models_of_a_data_set_take_what_was_chosen(smoke: Path) -> None:
