@@ -12,7 +12,7 @@ from unbraid import cli
 from unbraid.errors import InputError
 from unbraid.record import Run
 from unbraid.represent import Representation
-from unbraid.retrieve import Query, neighbour_sheet, neighbours, retrieve
+from unbraid.retrieve import Query, _without, neighbour_sheet, neighbours, retrieve
 
 
 def test_neighbours_are_the_nearest_in_each_group() -> None:
@@ -80,6 +80,18 @@ def test_a_row_is_no_neighbour_of_itself(run: Run, tmp_path: Path) -> None:
     nearest = neighbours(known.codes, known.codes[known.rows == 3][0], [[0, 1]], 1)
     assert known.rows[nearest].tolist() == [[3]]  # unless it is left out
     assert retrieve(run, ["3"], tmp_path / "out.png", count=2) == tmp_path / "out.png"
+
+
+def test_a_picture_of_the_data_is_no_neighbour_of_itself(run: Run, tmp_path: Path) -> None:
+    data, known, method = run.images(), run.representation(), run.method()
+    Image.fromarray(data.images_at([3])[0, 0].numpy()).save(tmp_path / "three.png")
+    query = Query.of(str(tmp_path / "three.png"), data)
+    assert query.row is None
+    code = method.encode(query.image[None])[0].detach()
+    kept = known.rows[_without(query, code, data, known)]
+    same = [row for row in known.rows.tolist() if torch.equal(data.images_at([row])[0], query.image)]
+    assert 3 in same
+    assert sorted([*kept.tolist(), *same]) == sorted(known.rows.tolist())
 
 
 def test_mistakes_are_named(run: Run) -> None:

@@ -27,7 +27,7 @@ class Query:
     image: Tensor
     """uint8 (C, H, W)."""
     row: int | None = None
-    """Its row, where it is one of the data's: it is not a neighbour of itself."""
+    """Its row, where it is known to be one of the data's."""
 
     @classmethod
     def of(cls, text: str, data: FactorData) -> Query:
@@ -64,7 +64,7 @@ def neighbour_sheet(
     for query in queries:
         with torch.inference_mode():
             code = method.encode(query.image[None])[0].cpu()
-        others = torch.ones(len(known.rows), dtype=torch.bool) if query.row is None else known.rows != query.row
+        others = _without(query, code, data, known)
         rows = known.rows[others]
         found = neighbours(known.codes[others], code, groups, count)
         for feature, places in enumerate(found):
@@ -73,6 +73,15 @@ def neighbour_sheet(
             strips.append(Strip(f"feature {feature}", images, query.name))
     kind = f"{len(groups)} features of {len(groups[0])} dimensions" if method.code_groups else f"{width} latents"
     return sheet(title, f"a query, and the {count} images nearest to it by each of {kind}", strips)
+
+
+def _without(query: Query, code: Tensor, data: FactorData, known: Representation, twins: int = 8) -> Tensor:
+    """Which known codes are not the query's own, nor of the same picture: it is no neighbour of itself (n,)."""
+    kept = known.rows != (-1 if query.row is None else query.row)
+    nearest = neighbours(known.codes, code, [range(len(code))], twins)[0]
+    same = (data.images_at(known.rows[nearest]) == query.image).flatten(1).all(1)
+    kept[nearest[same]] = False
+    return kept
 
 
 def retrieve(
