@@ -18,7 +18,7 @@ from unbraid.report.runs import failures
 from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.studies.intervention import claims, drawings, paper, tables
 from unbraid.studies.intervention.looks import Looks, look
-from unbraid.studies.intervention.models import DIFFICULT, PLAIN, Models, described, table
+from unbraid.studies.intervention.models import APART, DIFFICULT, PLAIN, Models, described, table
 
 __all__ = ["report", "table"]
 
@@ -35,6 +35,12 @@ RULES = (
 BRACKETS = "Brackets are 95 % t intervals over seeds."
 HELD_OUT = "Scores are of held-out rows, whose factors are independent."
 CORRELATED_ONLY = f"Trained on correlated factors. {HELD_OUT} {BRACKETS}"
+
+
+APART_MEANS = (
+    "Apart: the share of models in which one feature tells the one factor best and another the other; SAP does not see "
+    "that one feature tells both."
+)
 
 
 def report(runs: pd.DataFrame, folder: Path | None = None) -> list[Section]:
@@ -114,7 +120,8 @@ def _scores(models: Models) -> Section:
     for data in models.data_sets:
         place = paper.NUMBERS.get(paper.DATA.get(data, ""))
         title = f"{f'Table {place}' if place else 'Not in the paper'}: scores on {data_name(data)}"
-        items += tabled(f"table_{data}", title, tables.scores(models, data), f"{HELD_OUT} {BRACKETS}")
+        caption = f"{HELD_OUT} {BRACKETS} {APART_MEANS if models.known(data, APART) else ''}".rstrip()
+        items += tabled(f"table_{data}", title, tables.scores(models, data), caption)
     caption = f"Score with independent minus score with correlated factors. {BRACKETS}"
     items += tabled("drops", "What correlated factors cost", tables.drops(models), caption)
     caption = (
