@@ -87,7 +87,9 @@ def test_a_study_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path: P
     assert not (out / "damaged").exists()
 
 
-def killing(out: Path, pids: Callable[[], list[int]], chance: random.Random) -> threading.Thread:
+def killing(
+    out: Path, pids: Callable[[], list[int]], chance: random.Random, by: int = signal.SIGKILL
+) -> threading.Thread:
     """Kill one of the processes while no note can end, and another one later."""
     (out / "wait").touch()
 
@@ -97,7 +99,7 @@ def killing(out: Path, pids: Callable[[], list[int]], chance: random.Random) -> 
             time.sleep(chance.uniform(0.0, 0.3))
             with suppress(ProcessLookupError):
                 for pid in pids()[-1:]:
-                    os.kill(pid, signal.SIGKILL)
+                    os.kill(pid, by)
             (out / "wait").unlink(missing_ok=True)
 
     thread = threading.Thread(target=kill)
@@ -163,8 +165,9 @@ def test_a_ray_cluster_gives_the_same_table(
     assert table(tmp_path / "study", JOBS) == whole
 
 
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])  # the second is how Ray and clusters end them
 def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
-    cluster: RayExecutor, sent: list[Job], tmp_path: Path, whole: dict[str, Any]
+    by: int, cluster: RayExecutor, sent: list[Job], tmp_path: Path, whole: dict[str, Any]
 ) -> None:
     said: list[str] = []
 
@@ -174,7 +177,7 @@ def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
         busy = [int(pid) for event, name, pid in lines if event == "begin" and ["end", name, pid] not in lines]
         return [pid for pid in busy if alive(pid)]
 
-    thread = killing(tmp_path, at_work, random.Random(6))
+    thread = killing(tmp_path, at_work, random.Random(6), by)
     found = study.run(sent, tmp_path, executor=cluster, workers=2, say=said.append)
     thread.join()
     assert str(found) == "9 done", said

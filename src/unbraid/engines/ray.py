@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
@@ -153,9 +154,14 @@ def _ray() -> Any:
 
 
 def _perform(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What a Ray worker does."""
+    """What a Ray worker does.
+
+    Told to end, it dies: Ray's own handler raises SystemExit inside the task, which would then count as failed by its
+    own doing, and not be done again elsewhere.
+    """
     import torch
 
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     silence()  # the driver shows how far the work is
     torch.set_num_threads(1)
     return function(*args, **kwargs)

@@ -108,7 +108,7 @@ class Examine(Job):
 
     model: Train | Tuned
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """With their settings, SAP among them. Of codes whose features have several dimensions SAP alone is known, and
+    """With their settings. Of codes whose features have several dimensions SAP alone is known, and
     whether factors are `apart`: SAP does not see that one feature tells all of them."""
     samples: int | None = None
     """Held-out rows that are encoded, None for 50,000."""
@@ -163,11 +163,12 @@ class Examine(Job):
         if found.groups is not None:
             metrics = {"sap": {**metrics["sap"], "groups": found.groups}} if "sap" in metrics else {}
         table = score(found.codes, found.factors, protocol=metrics, rng=seed)
-        dci, predicted = table.arrays.get("dci", {}), table.arrays["sap"]["predictability"]
-        if found.groups is not None:
-            table |= {"apart": float(len(set(predicted.argmax(0))) == predicted.shape[1])}
-        found_of = {"predictability": predicted, **{name: dci.get(name) for name in ("importance", "accuracy")}}
-        return table, {name: array for name, array in found_of.items() if array is not None}
+        kept = {"dci": ("importance", "accuracy"), "sap": ("predictability",)}
+        arrays = {name: table.arrays[metric][name] for metric in kept if metric in metrics for name in kept[metric]}
+        if found.groups is not None and "sap" in metrics:
+            best = arrays["predictability"].argmax(0)
+            table |= {"apart": float(len(set(best)) == len(best))}
+        return table, arrays
 
     def _of_images(self, method: Method, data: FactorData, test: FactorData, seed: int) -> dict[str, float]:
         rows = step_seed(seed, 0, "translation")

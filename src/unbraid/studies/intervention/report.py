@@ -35,8 +35,6 @@ RULES = (
 BRACKETS = "Brackets are 95 % t intervals over seeds."
 HELD_OUT = "Scores are of held-out rows, whose factors are independent."
 CORRELATED_ONLY = f"Trained on correlated factors. {HELD_OUT} {BRACKETS}"
-
-
 APART_MEANS = (
     "Apart: the share of models in which one feature tells the one factor best and another the other; SAP does not see "
     "that one feature tells both."
