@@ -303,6 +303,30 @@ def test_without_a_head_z_is_r_with_parts_of_length_one() -> None:
     assert method.projection_groups == method.code_groups
 
 
+@pytest.mark.parametrize("head", ["parts", "whole", "none"])
+@torch.no_grad()
+def test_centred_means_that_columns_have_mean_0_and_variance_1_before_z_gets_its_length(head: str) -> None:
+    method, codes = learner(head=head, centred=True), torch.randn(40, 8)
+    raw = {
+        "parts": lambda: torch.cat([head(part) for head, part in zip(method.heads, codes.chunk(2, 1), strict=True)], 1),
+        "whole": lambda: method.heads[0](codes),
+        "none": lambda: codes,
+    }[head]()
+    standard = (raw - raw.mean(0)) / (raw.var(0, correction=0) + 1e-5).sqrt()
+    pieces = [standard] if head == "whole" else standard.chunk(2, 1)
+    expected = torch.cat([piece / piece.norm(dim=1, keepdim=True) for piece in pieces], 1)
+    assert torch.allclose(method.project(codes), expected, atol=1e-5)
+    one = method.eval().project(codes[:1])  # by what training has seen, not by the one row
+    assert torch.allclose(one, method.project(codes)[:1], atol=1e-6)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("centred", "low", "high"), [(False, 0.99, 1.0), (True, 0.0, 0.1)])
+def test_centred_parts_are_not_alike_for_what_all_codes_share(centred: bool, low: float, high: float) -> None:
+    z = learner(head="none", centred=centred).sub_embeddings(torch.randn(40, 8) + 100)[:, 0]
+    assert low <= float((z @ z.T).mean()) <= high
+
+
 def test_parts_of_r_are_as_equal_as_they_can_be() -> None:
     assert learner(latents=8, parts=3).code_groups == [[0, 1, 2], [3, 4, 5], [6, 7]]
     assert learner(latents=3, parts=1).code_groups == [[0, 1, 2]]

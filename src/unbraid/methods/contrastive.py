@@ -33,6 +33,9 @@ class Config(base.Config):
     )
     head: str = setting("parts", "projection network: one for each part of r, one for the whole, none", choices=HEADS)
     projection: int = setting(8, "dimensions of a sub-embedding of z", low=1)
+    centred: bool = setting(
+        False, "whether z is batch-normalised before it is set to length 1, so that no part of it is the same for all"
+    )
     temperature: float = setting(0.1, "temperature τ of the similarities", above=0)
     lambda_info_min: float = setting(0.0, "weight of info_min", low=0, live=True)
     lambda_ortho: float = setting(0.0, "weight of ortho", low=0, live=True)
@@ -73,6 +76,8 @@ class Contrastive(Method):
             self.heads.extend(_head(len(group), config.projection) for group in self.code_groups)
         elif config.head == "whole":
             self.heads.append(_head(config.latents, parts * config.projection))
+        width = sum(len(group) for group in self.projection_groups)
+        self.centre = nn.BatchNorm1d(width, affine=False) if config.centred else nn.Identity()
         self.add_adam("contrastive", self.parameters())
 
     @property
@@ -128,12 +133,15 @@ class Contrastive(Method):
     def sub_embeddings(self, codes: Tensor) -> Tensor:
         """z of r (m, latents) as the losses see it, (m, K, d): each part of length 1, or with one head all of z."""
         parts = self.config.parts
-        if self.config.head == "whole":
-            return F.normalize(self.heads[0](codes), dim=1).view(len(codes), parts, -1)
-        pieces = codes.tensor_split(parts, 1)
         if self.config.head == "parts":
-            pieces = tuple(head(piece) for head, piece in zip(self.heads, pieces, strict=True))
-        return F.normalize(torch.stack(pieces, 1), dim=2)
+            pieces = codes.tensor_split(parts, 1)
+            z = torch.cat([head(piece) for head, piece in zip(self.heads, pieces, strict=True)], 1)
+        else:
+            z = self.heads[0](codes) if self.heads else codes
+        z = self.centre(z)
+        if self.config.head == "whole":
+            return F.normalize(z, dim=1).view(len(z), parts, -1)
+        return F.normalize(z.view(len(z), parts, -1), dim=2)
 
     def project(self, codes: Tensor) -> Tensor:
         """z of codes r (n, latents), its parts beside each other: float32 (n, d)."""
