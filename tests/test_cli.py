@@ -179,6 +179,8 @@ def test_scores_with_intervals_and_of_a_run(tmp_path: Path, here: Here) -> None:
     assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["score", "mig", "irs"]
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())["scores"]
     assert scores["irs.low"] <= scores["irs"] <= scores["irs.high"]
+    assert {"elbo", "kl", "total_correlation_sampled"} <= scores.keys()  # what only the training run could measure
+    assert "dci.disentanglement" not in scores
 
 
 SCORE_BAD = [

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
 from tests.methods.squares import squares
+from unbraid.data import load
 from unbraid.evidence import evidence
 from unbraid.methods import build
+from unbraid.methods.vae import VAE
 from unbraid.represent import represent
 
 
@@ -31,6 +34,23 @@ def test_the_evidence_of_a_vae_against_torchs_own_divergence() -> None:
             images = data.images_at(found.rows).float() / 255
             errors.append(float(F.binary_cross_entropy(method.decode(codes), images, reduction="sum")) / len(images))
     assert scores["reconstruction"] == pytest.approx(np.mean(errors), abs=5 * np.std(errors) + 1e-3)
+
+
+def test_where_images_are_drawn_anew_a_reconstruction_is_of_the_image_that_was_encoded() -> None:
+    """Colours are drawn with every image: a decoder that gives back the colour of what was encoded is right."""
+    data = load("color_dsprites", 16)
+    method = build("beta_vae", data, {"network": "small", "latents": 3})
+    assert isinstance(method, VAE)
+
+    def posterior(images: Tensor) -> tuple[Tensor, Tensor]:
+        return images.flatten(2).amax(2).float() / 255, torch.full((len(images), 3), -20.0)  # its colour, surely
+
+    def reconstruction(images: Tensor, codes: Tensor) -> Tensor:
+        return (codes - posterior(images)[0]).abs().sum(1).mean()
+
+    method.posterior, method.reconstruction = posterior, reconstruction  # type: ignore[method-assign]
+    found = evidence(method, data, represent(method, data, samples=300))
+    assert found["reconstruction"] < 0.01
 
 
 def test_sampled_codes_are_less_correlated_than_their_means() -> None:

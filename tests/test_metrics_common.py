@@ -404,6 +404,8 @@ def test_tensors_lists_and_other_types_score_alike(kind: Kind) -> None:
     assert measured(kind, *tensors) == expected
     assert measured(kind, codes.tolist(), factors.tolist()) == expected
     assert measured(kind, codes, factors.astype(np.float32)) == expected
+    halves = torch.from_numpy(codes).bfloat16()
+    assert measured(kind, halves, tensors[1]) == measured(kind, halves.float(), tensors[1])
 
 
 # Inputs that are wrong: one line that says where

@@ -43,6 +43,7 @@ def test_a_large_data_set_is_sampled() -> None:
     found = represent(method, data, 5, samples=20)
     assert not found.whole
     assert found.codes.shape == (20, 3)
+    assert len(found.rows.unique()) == 20
     assert torch.equal(found.factors, data.factors_at(found.rows))
     whole = represent(method, data).codes
     assert torch.allclose(found.codes, whole[found.rows], atol=1e-6)

@@ -13,7 +13,8 @@ import pytest
 import torch
 
 import unbraid
-from unbraid.data import Subset
+from tests.methods.squares import squares
+from unbraid.data import Correlated, Subset
 from unbraid.errors import InputError
 from unbraid.record import Run
 
@@ -73,6 +74,15 @@ def test_the_method_comes_back_from_its_folder(done: Run) -> None:
         assert torch.allclose(method.encode(images), representation.codes, atol=1e-5)
     assert torch.equal(done.data().factors_at(representation.rows), representation.factors)
     assert representation.logvar is not None
+
+
+def test_codes_come_back_with_their_groups_and_no_draw_counts_as_the_whole(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"steps": 1, "seed": 0, "protocol": None, "samples": 36, "network": "small", "latents": 4}
+    for name, data in {"whole": squares(), "drawn": Correlated(squares(), [("row", "column")], strength=0.1)}.items():
+        found = unbraid.train("factor_vae", data, out=tmp_path / name, dimensions=2, **given).representation()
+        assert len(found.rows) == len(data)
+        assert found.groups == [[0, 1], [2, 3]]
+        assert found.whole == (name == "whole")
 
 
 def test_the_same_settings_give_the_same_files(done: Run, tmp_path: Path) -> None:

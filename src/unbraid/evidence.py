@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
@@ -31,13 +32,16 @@ def evidence(method: Method, data: FactorData, representation: Representation, r
     rng = generator(rng)
     chosen = torch.randperm(len(representation.rows), generator=rng)[:ROWS]
     mean, logvar, rows = representation.codes[chosen], representation.logvar[chosen], representation.rows[chosen]
-    sampled = mean + torch.exp(logvar / 2) * torch.randn(mean.shape, generator=rng)
+    noise = torch.randn(mean.shape, generator=rng)
     total = 0.0
     method.eval()
     with torch.inference_mode(), progress("reconstructing", len(rows)) as advance:
-        for part, codes in zip(torch.split(rows, 256), torch.split(sampled, 256), strict=True):
-            total += len(part) * float(method.reconstruction(data.images_at(part, rng), codes))
+        for part, epsilon in zip(torch.split(rows, 256), torch.split(noise, 256), strict=True):
+            images = data.images_at(part, rng)  # encoded once more: where a row's image is drawn anew, it is another
+            z = _sampled(*(found.cpu() for found in method.posterior(images)), epsilon)
+            total += len(part) * float(method.reconstruction(images, z))
             advance(len(part))
+    sampled = _sampled(mean, logvar, noise)
     divergences = kl_per_latent(mean, logvar).mean(0)
     reconstruction, kl = total / len(rows), float(divergences.sum())
     return {
@@ -48,6 +52,10 @@ def evidence(method: Method, data: FactorData, representation: Representation, r
         "total_correlation_mean": total_correlation(mean)["total_correlation"],
         "total_correlation_sampled": total_correlation(sampled)["total_correlation"],
     }
+
+
+def _sampled(mean: Tensor, logvar: Tensor, noise: Tensor) -> Tensor:
+    return mean + torch.exp(logvar / 2) * noise
 
 
 def held_out_errors(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> dict[str, float]:

@@ -35,10 +35,10 @@ from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.folder import Folder
 from unbraid.methods import Method, Spec, build, method_class
-from unbraid.metrics import ScoreTable
+from unbraid.metrics import METRICS, ScoreTable
 from unbraid.represent import Representation
 
-NUMBERS = 1  # raised whenever the same config would train to other numbers than before
+NUMBERS = 2  # raised whenever the same config would give other numbers than before
 
 
 @dataclass(frozen=True)
@@ -205,13 +205,17 @@ class Run(Folder):
         trained = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
         with replacing(self.path("model")) as part:
             weights.save(trained, part)
+        smallest = np.min_scalar_type(-max(representation.sizes, default=1))  # the whole numbers that hold all values
         arrays: dict[str, Any] = {
             "codes": representation.codes.numpy(),
-            "factors": representation.factors.to(torch.int16).numpy(),
+            "factors": representation.factors.numpy().astype(smallest),
             "rows": representation.rows.numpy(),
         }
         if representation.logvar is not None:
             arrays["logvar"] = representation.logvar.numpy()
+        if representation.groups is not None:
+            columns = np.arange(representation.codes.shape[1])
+            arrays["groups"] = np.stack([np.isin(columns, group) for group in representation.groups])
         with replacing(self.path("codes")) as part, part.open("wb") as file:
             np.savez(file, **arrays)
         previous.unlink(missing_ok=True)
@@ -245,11 +249,22 @@ class Run(Folder):
             codes, factors, rows = found["codes"], found["factors"].long(), found["rows"]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} cannot be read as codes: {error}") from error
-        whole = len(rows) == spec.rows
-        return Representation(codes, factors, rows, spec.names, spec.sizes, None, found.get("logvar"), whole)
+        whole = torch.equal(rows, torch.arange(spec.rows))  # as many may be a draw with repetitions
+        groups = [columns.nonzero().flatten().tolist() for columns in found["groups"]] if "groups" in found else None
+        return Representation(codes, factors, rows, spec.names, spec.sizes, groups, found.get("logvar"), whole)
 
     def save_scores(self, table: ScoreTable) -> None:
         self.write_json("scores", table.record())
+
+    def score_again(self, table: ScoreTable) -> None:
+        """Put scores of the codes in the place of those there are; what was measured with the model stays."""
+        try:
+            held = dict(self.read_json("scores")["scores"])
+        except (InputError, KeyError, TypeError, ValueError):
+            held = {}
+        kept = {name: value for name, value in held.items() if name.partition(".")[0] not in METRICS}
+        self.write_json("scores", {**table.record(), "scores": {**table, **kept}})
+        self.seal()
 
 
 def find_runs(folder: Path | str) -> list[Run]:

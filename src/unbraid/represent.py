@@ -40,12 +40,21 @@ class Representation:
 def represent(
     method: Method, data: FactorData, rng: Rng = 0, *, samples: int | None = None, batch: int = 256
 ) -> Representation:
-    """Encode the whole data set where it has at most `samples` rows (50,000 by default), else that many random rows."""
+    """Encode the whole data set where it has at most `samples` rows (50,000 by default), else that many random rows.
+
+    No row is drawn twice, so that a part of them can test what another was fitted on; by weight where rows have some,
+    which may repeat them.
+    """
     keep_freed_memory()
     rng = generator(rng)
     limit = WHOLE if samples is None else samples
     whole = len(data) <= limit and data.weights is None
-    rows = torch.arange(len(data)) if whole else data.sample_index(limit, rng)
+    if whole:
+        rows = torch.arange(len(data))
+    elif data.weights is None:
+        rows = torch.randperm(len(data), generator=rng)[:limit]
+    else:
+        rows = data.sample_index(limit, rng)
     codes, logvars = [], []
     method.eval()
     with torch.inference_mode(), progress("encoding", len(rows)) as advance:

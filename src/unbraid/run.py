@@ -181,13 +181,12 @@ def _steps(
 def _take_over(start: Run, method: Method, steps: int) -> int:
     """Put another run's weights, optimisers and count of steps into a method, whose hyperparameters stay its own."""
     hp, taken = method.hp, start.config.steps
-    if taken == steps:  # nothing is left to train: the weights are enough
-        start.restore(method)
-        method.steps = taken
-    else:
-        found, faults = start.load_checkpoint(method)
-        if found != taken:
+    found, faults = start.load_checkpoint(method)
+    if found != taken:
+        if taken != steps:
             raise InputError(f"{start.folder} cannot be gone on from: {next(iter(faults), 'it kept no state')}")
+        start.restore(method)  # nothing is left to train: the weights are enough
+        method.steps = taken
     method.hp = hp
     return taken
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -296,6 +297,18 @@ def test_entropies_of_importances_are_in_units_of_the_largest() -> None:
     assert found.arrays["per_code"] == pytest.approx([NEAR, 1, 0], abs=1e-6)  # base k by code
     assert found.arrays["per_factor"] == pytest.approx([1, 1, 1], abs=1e-6)  # base d by factor
     assert from_importance(np.zeros((3, 2)), np.ones(2))["disentanglement"] == 0
+    assert from_importance(np.zeros((3, 1)), np.ones(1))["disentanglement"] == 0  # one factor is no excuse
+    assert from_importance(np.zeros((1, 3)), np.ones(3))["completeness"] == 0
+    assert from_importance(np.array([[0.0], [2.0]]), np.ones(1)).arrays["per_code"].tolist() == [0, 1]
+
+
+def test_hundreds_of_codes_need_no_table_of_all_pairs_and_rows() -> None:
+    labels = np.random.default_rng(0).integers(20, size=(2_000, 400))
+    tracemalloc.start()
+    mutual_information(labels, labels)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2_000 * 400 * 400 * 8 / 10
 
 
 def test_an_unknown_setting_in_ones_own_protocol_is_named() -> None:

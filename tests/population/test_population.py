@@ -22,7 +22,7 @@ from unbraid import weights
 from unbraid.cli import app
 from unbraid.data import FactorData, load
 from unbraid.data.factors import Rows
-from unbraid.data.sampling import Subset
+from unbraid.data.sampling import Correlated, Subset
 from unbraid.errors import InputError
 from unbraid.methods import METHODS, build
 from unbraid.methods._gaussian import kl_per_latent
@@ -417,6 +417,15 @@ def test_label_sets_are_scored_where_they_have_labels(methods: list[Any]) -> Non
             gaps.append(mig(codes[known], column[known, None], factor_bins=20)["mig"])
         expected.append(np.mean(gaps))
     assert math.isclose(value, float(np.median(expected)), abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["mig", "udr"])
+def test_weighted_rows_are_scored_by_their_own_labels(methods: list[Any], metric: str) -> None:
+    data = small_data()
+    weighted = Correlated(data, [("x", "scale")], strength=0.1)
+    score = Score(metric)
+    found = [fitness(score, methods, each, label_sets(score, each, None, 0), 0) for each in (data, weighted)]
+    assert found[0] == found[1]
 
 
 def test_codes_that_are_no_numbers_have_no_score(methods: list[Any]) -> None:

@@ -398,6 +398,8 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         rpu(counted(9), RPUConfig(), tmp_path / "few")
     with pytest.raises(InputError, match="autoencoder has no KL to tell active latents by; expected a VAE"):
         rpu(counted(20), RPUConfig(), tmp_path / "ae", method="autoencoder")
+    with pytest.raises(InputError, match=r"rows of different weights \(correlated\); expected rows that all count the"):
+        rpu(load("dsprites", 16, correlated="x,scale"), RPUConfig(), tmp_path / "weighted")
     with pytest.raises(InputError, match="leaf_runs is -1; expected at least 0"):
         RPUConfig(leaf_runs=-1)
     assert list(tmp_path.iterdir()) == []

@@ -247,10 +247,11 @@ def score_codes(
     _print_scores(scores)
     path = out or (source if source.is_dir() else source.parent) / "scores.json"
     try:
-        with replacing(path) as part:
-            part.write_text(json.dumps(scores.record(), indent=1) + "\n")
-        if source.is_dir() and path.parent == source:
-            Run(source).seal()
+        if source.is_dir() and path == Run(source).path("scores"):
+            Run(source).score_again(scores)
+        else:
+            with replacing(path) as part:
+                part.write_text(json.dumps(scores.record(), indent=1) + "\n")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     click.echo(path)

@@ -88,7 +88,8 @@ def _as_table(values: Any, name: str) -> Array:
     if values is None or isinstance(values, str):
         raise InputError(f"{name} are {values!r}; expected an array (samples, columns)")
     if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
+        values = values.detach().cpu()
+        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()  # NumPy has no such type
     try:
         table = np.asarray(values)
     except ValueError:  # rows of different lengths

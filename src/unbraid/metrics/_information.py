@@ -58,21 +58,23 @@ def entropy(labels: Array) -> Array:
 def mutual_information(a: Array, b: Array) -> Array:
     """I(a_i; b_j) in nats of all pairs of integer columns: (n, d), (n, k) -> (d, k).
 
-    One count over the joint values of all pairs serves them all.
+    One count over the joint values of a column of a and all of b serves them all; of all pairs at once, hundreds of
+    codes would take tens of gigabytes.
     """
     a, sizes_a = relabel(a)
     b, sizes_b = relabel(b)
-    rows, width, height = len(a), int(sizes_a.max()), int(sizes_b.max())
-    pairs = a.shape[1] * b.shape[1]
-    offsets = np.arange(pairs).reshape(a.shape[1], b.shape[1]) * (width * height)
-    cells = a[:, :, None] * height + b[:, None, :] + offsets
-    joint = np.bincount(cells.ravel(), minlength=pairs * width * height).reshape(pairs, width, height) / rows
-    left, right = joint.sum(2, keepdims=True), joint.sum(1, keepdims=True)
-    seen = joint > 0
-    terms = np.zeros_like(joint)
-    terms[seen] = joint[seen] * (np.log(joint[seen]) - np.log((left * right)[seen]))
-    found: Array = terms.sum((1, 2)).clip(0).reshape(a.shape[1], b.shape[1])
-    return found
+    found = np.empty((a.shape[1], b.shape[1]))
+    height = int(sizes_b.max())
+    for column, width in enumerate(sizes_a.tolist()):
+        size = width * height
+        cells = a[:, column, None] * height + b + np.arange(b.shape[1]) * size
+        joint = np.bincount(cells.ravel(), minlength=b.shape[1] * size).reshape(-1, width, height) / len(a)
+        left, right = joint.sum(2, keepdims=True), joint.sum(1, keepdims=True)
+        seen = joint > 0
+        terms = np.zeros_like(joint)
+        terms[seen] = joint[seen] * (np.log(joint[seen]) - np.log((left * right)[seen]))
+        found[column] = terms.sum((1, 2))
+    return found.clip(0)
 
 
 def nearest_information(codes: Array, factors: Array, neighbours: int) -> Array:

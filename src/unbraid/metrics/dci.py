@@ -114,7 +114,7 @@ def from_importance(importance: Array, accuracy: Array, weighted_completeness: b
 def _one_minus_entropy(columns: Array) -> Array:
     """1 - the entropy of each column as a distribution, in units of the largest possible."""
     if len(columns) == 1:
-        return np.ones(columns.shape[1])
+        return (columns[0] > 0).astype(float)
     from scipy.stats import entropy as normalised_entropy  # a second of start-up
 
     found: Array = 1 - normalised_entropy(columns + 1e-11, base=len(columns), axis=0)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from unbraid.data import FactorData
-from unbraid.data.sampling import Subset
+from unbraid.data.sampling import Selection
 from unbraid.errors import InputError, nearest
 from unbraid.methods import Method
 from unbraid.methods._gaussian import kl_per_latent
@@ -163,7 +163,7 @@ def fitness(
     set's columns, which for MIG is exact: a factor's gap does not depend on the other factors.
     """
     rows = np.unique(np.concatenate([labels.rows for group in sets for labels in group]))
-    chosen = Subset(data, torch.from_numpy(rows))
+    chosen = Selection(data, torch.from_numpy(rows), weights=None)  # these rows, in order, whatever they weigh
     found = [represent(method, chosen, seed, samples=len(rows)) for method in methods]
     sound = [bool(one.codes.isfinite().all()) for one in found]
     if score.metric == "udr":

@@ -99,6 +99,8 @@ def rpu(
     fixed = dict(settings or {})
     if not issubclass(method_class(method), VAE):
         raise InputError(f"{method} has no KL to tell active latents by; expected a VAE, such as beta_tc_vae")
+    if opened.weights is not None:
+        raise InputError("the data has rows of different weights (correlated); expected rows that all count the same")
     if len(opened) < config.reduction.smallest:
         raise InputError(f"the data has {len(opened)} images; expected at least {config.reduction.smallest}")
     place = Path(out)
