@@ -32,6 +32,8 @@ BAD = [
     (["train", "beta_vae", "--data", "dsprites"], "Missing option '--steps'"),
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--beta", "-1"], "beta is -1.0; expected at least 0"),
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--resolution", "30"], "cannot take images of 30 x"),
+    (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
+    (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
     (["runs", "."], ". holds no runs"),
     (["show", "nowhere"], "nowhere is no run: it has no config.json"),
     (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),
@@ -132,6 +134,7 @@ def test_train_runs_and_show(here: Here) -> None:
     assert csv.splitlines()[0].startswith("run,id,state,method,data")
     assert len(csv.splitlines()) == 2
     assert here("runs", ".", "--where", "state=failed", "--csv").stdout.count("\n") == 1
+    assert here("runs", ".", "--where", "latents=3.0", "--where", "beta=2.50", "--csv").stdout.count("\n") == 2
     assert here("show", "run", "--out", "pictures").stdout.count("\n") == 3
 
 

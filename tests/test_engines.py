@@ -8,7 +8,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -138,6 +138,18 @@ def test_a_task_from_a_file_that_the_worker_does_not_know_is_an_error_of_its_tas
     file.write_text("def f():\n    return 1\n")
     with pytest.raises(ModuleNotFoundError, match="unbraid_file_unknown"):
         pool.submit(import_file(file).f).result()
+
+
+def test_a_machine_that_starts_no_process_is_no_fault_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(process: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with LocalExecutor(1) as executor:
+        monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", refused)
+        error = executor.submit(threads).exception()
+    assert isinstance(error, BrokenExecutor)  # which ends a study; nothing is recorded as failed
+    assert isinstance(error, InputError)
+    assert str(error) == "a worker process cannot be started: Resource temporarily unavailable"
 
 
 def test_workers_have_one_thread_and_this_process_keeps_its_own(

@@ -46,6 +46,26 @@ def test_a_frozen_learner_needs_its_encoder_and_is_another_with_another() -> Non
     assert encoder().needs == ()
 
 
+def test_a_job_is_another_where_a_file_of_the_users_has_other_content(tmp_path: Path) -> None:
+    found = {}
+    for place in ("a", "b", "same as b"):
+        (tmp_path / place).mkdir()
+        np.save(tmp_path / place / "targets.npy", np.full((200, 1), place[-1] == "b", np.float32))
+        targets = {**ROWS, "targets": str(tmp_path / place / "targets.npy")}
+        found[place] = Train("multitask", "dsprites", 2, 0, SMALL, resolution=16, data_settings=targets, protocol={}).id
+    assert found["a"] != found["b"] == found["same as b"]
+
+
+def test_a_frozen_learner_goes_on_with_the_codes_it_began_with(tmp_path: Path) -> None:
+    decoder, place = frozen("frozen_decoder", encoder()), Place(tmp_path)
+    assert run([encoder()], tmp_path) == "1 done"
+    place.folder(decoder).mkdir()
+    np.save(place.folder(decoder) / "inputs.npy", np.ones((200, 3), np.float32))
+    place.open(decoder)
+    assert run([decoder], tmp_path) == "2 done"
+    assert (np.load(place.folder(decoder) / "inputs.npy") == 1).all()
+
+
 def test_frozen_learners_get_the_codes_of_every_row_and_only_test_errors(tmp_path: Path) -> None:
     decoder = frozen("frozen_decoder", encoder())
     heads = frozen("frozen_heads", encoder(), tasks=2, task_width=5)

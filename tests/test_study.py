@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.toy_jobs import Note, Now, Trouble, run, table, tiny, told
 from unbraid import load_runs, study
 from unbraid.engines.local import LocalExecutor, WorkerDiedError
 from unbraid.errors import InputError
-from unbraid.folder import Folder
+from unbraid.folder import Folder, job_folders, left_over
 from unbraid.jobs import Train, Udr
 from unbraid.record import Run
 from unbraid.study import Job, Place, held, leased, ordered, tallies, tally
@@ -190,6 +190,36 @@ def test_failed_jobs_stay_failed_until_they_are_tried_again(tmp_path: Path) -> N
     assert table(tmp_path, jobs) == table(whole, jobs), "what did without the failed job was made again"
 
 
+def test_a_retry_of_some_jobs_leaves_nothing_that_was_made_without_them(tmp_path: Path) -> None:
+    (tmp_path / "trouble").touch()
+    jobs = toy_jobs.jobs("broken")
+    bad, _, patient, _ = jobs
+    run(jobs, tmp_path)
+    (tmp_path / "trouble").unlink()
+    run([bad], tmp_path, retry=True, among=jobs)
+    assert [Place(tmp_path).state(job) for job in jobs] == ["done", "queued", "queued", "done"]
+    assert not Place(tmp_path).folder(patient).exists(), "it may be made otherwise now, and starts anew"
+    assert str(run(jobs, tmp_path)[0]) == "4 done"
+    run(jobs, tmp_path / "whole")
+    assert table(tmp_path, jobs) == table(tmp_path / "whole", jobs)
+
+
+def test_what_a_study_had_before_is_not_read(tmp_path: Path) -> None:
+    old, new = [tiny(0), tiny(1)], [tiny(1), tiny(2)]
+    for jobs in (old, new):
+        Place(tmp_path).begin("toys", "smoke", jobs)
+        run(jobs, tmp_path)
+    assert len(list((tmp_path / "jobs").iterdir())) == 3
+    for folder in (tmp_path, tmp_path / "jobs"):
+        assert sorted(load_runs(folder)["seed"]) == [1, 2]
+    assert left_over(tmp_path / "jobs") == {Place(tmp_path).folder(tiny(0)).name}
+    assert len(job_folders(tmp_path / "jobs", "beta_vae-*")) == 2
+    Place(tmp_path).begin("toys", "smoke", old)
+    assert sorted(load_runs(tmp_path)["seed"]) == [0, 1]
+    (tmp_path / "plan.json").write_text("{")
+    assert len(load_runs(tmp_path)) == 3
+
+
 def test_a_retry_that_is_killed_while_it_queues_leaves_nothing_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,18 +227,20 @@ def test_a_retry_that_is_killed_while_it_queues_leaves_nothing_old(
     jobs = toy_jobs.jobs("broken")
     run(jobs, tmp_path)
     (tmp_path / "trouble").unlink()
-    set_state = Folder.set_state
     for stop in (1, 2):
-        count = [0]
+        left = iter(range(stop))
 
-        def stopping(folder: Folder, state: str, count: list[int] = count, stop: int = stop, **more: Any) -> None:
-            count[0] += 1
-            if count[0] > stop:
-                raise KeyboardInterrupt
-            set_state(folder, state, **more)
+        def stopping(change: Callable[..., Any], left: Iterator[int] = left) -> Callable[..., Any]:
+            def changing(*given: Any, **more: Any) -> Any:
+                if next(left, None) is None:
+                    raise KeyboardInterrupt
+                return change(*given, **more)
+
+            return changing
 
         with monkeypatch.context() as patch:
-            patch.setattr(Folder, "set_state", stopping)
+            patch.setattr(Folder, "set_state", stopping(Folder.set_state))
+            patch.setattr(Place, "set_aside", stopping(Place.set_aside))
             with pytest.raises(KeyboardInterrupt):
                 run(jobs, tmp_path, retry=True)
         run(jobs, tmp_path)  # without retry: somebody forgot what he was about
@@ -395,13 +427,13 @@ def test_the_time_left_is_corrected_by_what_was_measured(tmp_path: Path) -> None
 
 
 def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
-    Place(tmp_path).begin("assumptions", "smoke")
-    Place(tmp_path).begin("assumptions", "smoke")
+    Place(tmp_path).begin("assumptions", "smoke", [])
+    Place(tmp_path).begin("assumptions", "smoke", [])
     with pytest.raises(InputError, match=r"holds the study assumptions at scale smoke, not assumptions at scale desk"):
-        Place(tmp_path).begin("assumptions", "desk")
+        Place(tmp_path).begin("assumptions", "desk", [])
     (tmp_path / "study.json").write_text("{")
     with pytest.raises(InputError, match=r"study.json is damaged"):
-        Place(tmp_path).begin("assumptions", "smoke")
+        Place(tmp_path).begin("assumptions", "smoke", [])
 
 
 # Train and Udr

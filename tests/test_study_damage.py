@@ -45,8 +45,9 @@ CASES = [(file, kind) for file in FILES for kind, times in TIMES.items() for _ i
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of seven tiny runs that nothing happened to."""
     out = tmp_path_factory.mktemp("whole") / "study"
-    Place(out).begin("toys", "smoke")
-    run([tiny(seed) for seed in range(7)], out)
+    jobs = [tiny(seed) for seed in range(7)]
+    Place(out).begin("toys", "smoke", jobs)
+    run(jobs, out)
     return out
 
 

@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 from unbraid.atomic import replacing
 from unbraid.errors import InputError
 
+PLAN = "plan"
+"""Holds the `ids` of the jobs that the study in a folder has; what is there of others, it had before."""
 STATES = ("queued", "running", "done", "diverged", "failed")
 _PICTURES = (".gif", ".html", ".pdf", ".png", ".svg")
 _DIGEST = b' "digest":'  # how the last line of a state begins
@@ -166,3 +168,18 @@ def commit() -> str | None:
 
 def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def job_folders(jobs: Path, pattern: str = "*") -> list[Path]:
+    """The folders of jobs, by name, without those that the study no longer has."""
+    left = left_over(jobs)
+    return [path for path in sorted(jobs.glob(pattern)) if path.name not in left]
+
+
+def left_over(jobs: Path) -> set[str]:
+    """The folders of jobs that the study had with other settings, or in another version; none where it has no plan."""
+    try:
+        ids = set(Folder(jobs.parent).read_json(PLAN)["ids"])
+    except (InputError, KeyError, TypeError):
+        return set()
+    return {path.name for path in jobs.glob("*") if path.name.rpartition("-")[2] not in ids}

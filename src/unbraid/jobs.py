@@ -31,6 +31,8 @@ from unbraid.study import Job
 Array = np.ndarray[Any, Any]
 Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
+# Settings of data that may be paths of the user's
+FILES = ("path", "row_file", "label_file", "joint_file", "targets", "codes", "painting", "backgrounds")
 # What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
 # of a network, and seconds of encoding and scoring by a protocol.
 PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
@@ -118,8 +120,9 @@ class Train(Job):
         settings = dict(self.data_settings)
         if self.encoder:
             trained, codes = Run(needed[0]), folder / "inputs.npy"
-            with replacing(codes) as part, part.open("wb") as file:
-                np.save(file, encode_all(trained.method(), trained.whole_data()).numpy())
+            if not codes.exists():  # on another machine the last digits may differ, and a run goes on with what it had
+                with replacing(codes) as part, part.open("wb") as file:
+                    np.save(file, encode_all(trained.method(), trained.whole_data()).numpy())
             settings["codes"] = str(codes)
         return catalogue.load(self.data, self.resolution, **settings)
 
@@ -133,7 +136,7 @@ def _full_settings(method: str, settings: tuple[tuple[str, Any], ...]) -> Mappin
 def _data_content(name: str, resolution: int, settings: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
     """The settings of the data; for files of the user's, what is in them and not where they are."""
     found = dict(settings)
-    if not found.keys() & {"path", "row_file"}:
+    if not any(Path(str(found[name])).expanduser().exists() for name in FILES if name in found):
         return found
     return catalogue.load(name, resolution, **found).describe()
 

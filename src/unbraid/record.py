@@ -33,7 +33,7 @@ from unbraid import weights
 from unbraid.atomic import replacing
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
-from unbraid.folder import Folder
+from unbraid.folder import Folder, left_over
 from unbraid.methods import Method, Spec, build, method_class
 from unbraid.metrics import METRICS, ScoreTable
 from unbraid.represent import Representation
@@ -268,7 +268,7 @@ class Run(Folder):
 
 
 def find_runs(folder: Path | str) -> list[Run]:
-    """The run folders at or below a folder, by name; not those that a study has set aside."""
+    """The run folders at or below a folder, by name; not those that a study has set aside, or had before."""
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is no folder")
     found = []
@@ -277,6 +277,8 @@ def find_runs(folder: Path | str) -> list[Run]:
             found.append(path)
         if "damaged" in folders and ("study.json" in files or "population.json" in files):
             folders.remove("damaged")
+        if Path(path).name == "jobs" and (left := left_over(Path(path))):
+            folders[:] = [name for name in folders if name not in left]
     return [Run(path) for path in sorted(map(Path, found))]
 
 

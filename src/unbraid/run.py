@@ -56,6 +56,8 @@ def train(
     """
     if steps < 1:
         raise InputError(f"steps is {steps}; expected at least 1")
+    if seed < 0:
+        raise InputError(f"seed is {seed}; expected at least 0")
     if isinstance(protocol, str) and protocol not in PROTOCOLS:
         raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
     if every < 1:

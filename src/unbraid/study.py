@@ -27,7 +27,7 @@ from typing import IO, Any
 
 from unbraid.engines.local import WorkerDiedError
 from unbraid.errors import InputError
-from unbraid.folder import Folder, now
+from unbraid.folder import PLAN, Folder, now
 from unbraid.progress import progress
 
 Say = Callable[[str], None]
@@ -134,8 +134,8 @@ class Place:
     def state(self, job: Job) -> str:
         return str(self.standing(job)["state"])
 
-    def begin(self, name: str, scale: str) -> None:
-        """Say what the folder is for, or see that it is for the same."""
+    def begin(self, name: str, scale: str, jobs: Sequence[Job]) -> None:
+        """Say what the folder is for, or see that it is for the same, and which jobs the study has now."""
         held = Folder(self.out)
         if held.path("study").exists():
             found = held.read_json("study")
@@ -144,9 +144,10 @@ class Place:
                     f"{self.out} holds the study {found.get('name')} at scale {found.get('scale')}, "
                     f"not {name} at scale {scale}"
                 )
-            return
-        self.out.mkdir(parents=True, exist_ok=True)
-        held.write_json("study", {"name": name, "scale": scale})
+        else:
+            self.out.mkdir(parents=True, exist_ok=True)
+            held.write_json("study", {"name": name, "scale": scale})
+        held.write_json(PLAN, {"ids": [job.id for job in ordered(jobs)]})
 
     def faults(self, job: Job, thorough: bool = False) -> list[str]:
         """What is wrong with a job's folder: none where there is nothing yet."""
@@ -310,18 +311,22 @@ def run(
     executor: Executor,
     workers: int,
     retry: bool = False,
+    among: Sequence[Job] | None = None,
     thorough: bool = False,
     label: str = "jobs",
     say: Say = lambda line: None,
 ) -> Tally:
     """Run what is missing and nothing else, at most `workers` jobs at a time, and say where all of them stand.
 
-    Damaged folders are named and set aside first. `retry` runs failed jobs again, and what was made from them. Several
-    of these may work on one folder at once: each job is done by whoever takes its lease, and a dead one's job by the
-    next that looks. `label` is what the bar says.
+    Damaged folders are named and set aside first. `retry` runs failed jobs again, and what was made without them; where
+    `jobs` are only some of a study's, `among` is all of them, since others may have been. Several of these may work on
+    one folder at once: each job is done by whoever takes its lease, and a dead one's job by the next that looks.
+    `label` is what the bar says.
     """
     place, plan = Place(out), ordered(jobs)
-    _inspect(place, plan, retry, thorough, say)
+    _inspect(place, plan, thorough, say)
+    if retry:
+        _queue_again(place, plan, plan if among is None else ordered(among))
     going = _Round(place, plan, say)
     with progress(label, len(plan), delay=0) as advance:
         shown = 0
@@ -436,18 +441,28 @@ def _ids(job: Job) -> set[str]:
     return {other.id for other in job.needs}
 
 
-def _inspect(place: Place, plan: Sequence[Job], retry: bool, thorough: bool, say: Say) -> None:
-    """Set damaged folders aside; with `retry`, queue failed jobs again, and those that were made without them."""
-    again: dict[str, tuple[Job, str]] = {}
+def _inspect(place: Place, plan: Sequence[Job], thorough: bool, say: Say) -> None:
+    """Set damaged folders aside."""
     for job in plan:
         if place.faults(job, thorough):
             with leased(place.lease(job)) as mine:
                 faults = place.faults(job, thorough) if mine else []  # once more: somebody may have been at it
                 if faults:
                     say(f"{faults[0]}; set aside as {place.set_aside(job)}, and its job runs again")
-        elif retry and (state := place.state(job)) in FINISHED and (state == "failed" or _ids(job) & again.keys()):
+
+
+def _queue_again(place: Place, plan: Sequence[Job], among: Sequence[Job]) -> None:
+    """Queue the failed jobs of a plan again, and whatever was made without them."""
+    chosen = {job.id for job in plan}
+    again: dict[str, tuple[Job, str]] = {}
+    for job in among:
+        state = place.state(job)
+        if (state == "failed" and job.id in chosen) or (state in FINISHED and _ids(job) & again.keys()):
             again[job.id] = job, state
     for job, state in reversed(again.values()):  # what needs others goes first: killed in between, no old result stays
         with leased(place.lease(job)) as mine:
             if mine and place.state(job) == state:
-                Folder(place.folder(job)).set_state("queued")
+                if _ids(job) & again.keys():
+                    place.set_aside(job)  # it may be another job now, such as one with the settings that did best
+                else:
+                    Folder(place.folder(job)).set_state("queued")

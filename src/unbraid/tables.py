@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ def _from_npz(path: Path) -> CodeTable:
             found = {name: file[name] for name in file.files}
     except ValueError as error:
         raise InputError(f"{path} holds Python objects, which are not read; expected arrays of numbers") from error
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     for name in ("codes", "factors"):
         if name not in found:

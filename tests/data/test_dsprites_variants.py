@@ -79,6 +79,8 @@ def test_scream_inverts_a_shaded_patch(tmp_path: Path, factors: torch.Tensor, in
 
 def test_scream_says_what_it_draws_on(empty_cache: Path) -> None:
     assert "not The Scream" in load("scream_dsprites", 8).source
+    with pytest.raises(InputError, match="run 'unbraid data get scream_dsprites'"):
+        load("scream_dsprites", 8, painting="scream")
 
 
 def test_scream_takes_patches_from_everywhere(factors: torch.Tensor) -> None:

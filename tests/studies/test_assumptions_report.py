@@ -220,6 +220,38 @@ def test_an_interval_over_the_threshold_says_nothing() -> None:
     assert "needed" not in found.why
 
 
+def test_a_number_that_is_missing_is_named_and_says_nothing() -> None:
+    runs = made({SAMPLED: falling})
+    assert "Not measured" not in claims.sampled_falls(Models.of(runs), RESAMPLES).why
+    kept = runs[(runs["method"] != "beta_tc_vae") | (runs["data"] != "shapes3d")]
+    claim = claims.sampled_falls(Models.of(kept), RESAMPLES)
+    assert claim.verdict == "cannot be said"
+    assert claim.why.endswith(". Not measured: β-TCVAE on Shapes3D")
+    assert "β-TCVAE on dSprites −" in claim.ours
+    three = {column: name for column, name in UNSUPERVISED.items() if column != "scores.kl"}
+    claim = claims.unsupervised_do_not_help(Models.of(made(everywhere({**METRICS, **three}, noise))), RESAMPLES)
+    assert claim.verdict == "cannot be said"
+    assert claim.why.endswith(". Not measured: KL")
+
+
+def test_what_a_scale_does_not_have_is_not_measured() -> None:
+    claim = claims.settings_transfer_to_colour(Models.of(made(everywhere(METRICS, by_setting))), RESAMPLES)
+    assert (claim.verdict, claim.ours) == ("cannot be said", "not measured; n = 0 models")
+    assert claim.why.endswith("data sets have what it needs; at least 2 are needed")
+
+
+def test_an_unsupervised_score_that_goes_both_ways_does_not_tell() -> None:
+    def both_ways(model: Model) -> float:
+        return by_model(model) if model.data == "dsprites" else against(model)
+
+    scores = {**everywhere(UNSUPERVISED, noise), **everywhere(METRICS, by_model)}
+    found = claims.unsupervised_do_not_help(Models.of(made({**scores, "scores.kl": both_ways})), RESAMPLES)
+    assert found.verdict == "holds", "the size is that of the mean, not the mean of sizes, which is near 1"
+    assert "size of the mean rank correlation" in found.why
+    one_way = claims.unsupervised_do_not_help(Models.of(made({**scores, "scores.kl": against})), RESAMPLES)
+    assert one_way.verdict == "does not hold"
+
+
 def test_transfer_to_colour_is_judged_apart_from_other_pairs() -> None:
     def score(model: Model, column: str) -> float:
         return chance(model.setting, model.data == "shapes3d", column) + 0.02 * model.noise(column)
@@ -239,6 +271,10 @@ def test_reconstructions_are_judged_by_what_they_explain() -> None:
     assert claims.reconstructs({"dsprites": good}, 3).verdict == "cannot be said"
     assert claims.reconstructs({"dsprites": good, "shapes3d": [math.nan]}, 3).verdict == "cannot be said"
     assert claims.reconstructs({}, 3).verdict == "cannot be said"
+    closed = claims.reconstructs({"dsprites": good, "shapes3d": good, "cars3d": [], "small_norb": [math.nan]}, 3)
+    assert closed.verdict == "cannot be said"
+    assert closed.why.endswith(". Not measured: Cars3D, SmallNORB")
+    assert closed.ours.endswith("n = 6 models, 2 data sets")
 
 
 # Statistics
@@ -555,4 +591,7 @@ def test_figure_1_opens_a_run_of_each_data_set(study: Path, tmp_path: Path) -> N
     (moved / "jobs" / "beta_vae-dsprites" / "model.safetensors").unlink()
     section = report(runs, moved, resamples=5)[1]
     assert "Could not be opened: dSprites" in section.text
-    assert "n = 1 models, 1 data sets" in section.items[-1].ours  # type: ignore[union-attr]
+    claim = section.items[-1]
+    assert isinstance(claim, Claim)
+    assert "n = 1 models, 1 data sets" in claim.ours
+    assert claim.why.endswith(". Not measured: dSprites")

@@ -135,11 +135,32 @@ def test_a_number_of_a_claim_is_that_of_the_table() -> None:
     models = found.models
     lost = claims.info_min_is_local(found)
     assert lost.ours.startswith("DC −70.00 [−70.00, −70.00]; BC −70.00")
-    assert lost.ours.endswith("n = 6 × info_min 0.001, 6 × info_min 0.1")
+    assert lost.ours.endswith("n = 3 × info_min 0.001, 3 × info_min 0.1")
     assert claims.degenerate(models, MAIN, ORTHO).tolist()[:3] == [1, 1, 1]
     assert claims.lost(models, MAIN, ORTHO)[:3] == pytest.approx([-5.05, -4.95, -5.05])
     share = claims.share_of_largest(as_the_paper().models, MAIN)["dc_bc DC"][:3]
     assert share == pytest.approx([85.65 / 87.3, 85.55 / 87.35, 85.65 / 87.4])
+
+
+@pytest.mark.parametrize(("judge", "counted"), [
+    (claims.info_min_prevents_learning, "3 × info_min 0.1"),  # dc_dl alone
+    (claims.permutation_keeps_accuracy, "3 × p_ortho 0.1, 3 × ortho 0.1"),  # seeds that both have
+    (claims.hessian_varies_more, "6 × hessian 0.1, 6 × p_ortho 0.1"),
+    (claims.hessian_gaps_are_larger, "9 × hessian 0.1, 6 × ortho 0.1, 9 × p_ortho 0.1"),  # both variants
+    (claims.dc_dl_degenerates, ", ".join(f"6 × {name}" for name in claims.REGULARIZED)),
+    (claims.halves_lose, "6 × ortho 0.1, 9 × p_ortho 0.1, 9 × hessian 0.1"),
+    (claims.beats_rotation, "3 × hessian 0.1, 3 × plain, one head"),
+], ids=lambda value: getattr(value, "__name__", ""))  # fmt: skip
+def test_a_claim_counts_the_models_that_its_numbers_are_made_of(judge: claims.Judge, counted: str) -> None:
+    assert judge(as_the_paper()).ours.partition("; n = ")[2] == counted
+
+
+def test_a_model_whose_other_is_missing_is_not_counted() -> None:
+    found = as_the_paper()
+    runs = found.models.runs
+    lone = (runs["variant"] == MAIN) & (runs["setting"] == "info_min 0.001") & (runs["seed"] == 0)
+    claim = claims.info_min_is_local(Found(Models.of(runs[~lone]), found.rotations))
+    assert claim.ours.endswith("n = 2 × info_min 0.001, 2 × info_min 0.1")
 
 
 def test_the_paper_s_own_six_runs_do_not_settle_its_claim_on_variance() -> None:

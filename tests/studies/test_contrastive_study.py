@@ -77,7 +77,7 @@ class Smoke(NamedTuple):
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
     out, plan = tmp_path_factory.mktemp("study"), jobs("smoke")
-    Place(out).begin("contrastive", "smoke")
+    Place(out).begin("contrastive", "smoke", plan)
     assert run(plan, out, executor=InlineExecutor(), workers=1).states == {"done": len(plan)}
     return Smoke(out, plan)
 

@@ -174,7 +174,7 @@ def test_the_effective_share_of_weights() -> None:
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("intervention-smoke")
-    Place(out).begin("intervention", "smoke")
+    Place(out).begin("intervention", "smoke", jobs("smoke"))
     assert str(run_study(jobs("smoke"), out, executor=InlineExecutor(), workers=1)) == f"{COUNTS['smoke']} done"
     return out
 

@@ -21,7 +21,7 @@ from unbraid.population import lineage, read_history
 from unbraid.record import Run
 from unbraid.report import Figure, Picture, Table
 from unbraid.studies import open_study, write_report
-from unbraid.studies.population.jobs import Evolve, Match, Recursive, lineage_images
+from unbraid.studies.population.jobs import Evolve, Match, Recursive, first_epoch, lineage_images
 from unbraid.studies.population.models import (
     BY_DCI,
     BY_FEW,
@@ -52,7 +52,7 @@ class Smoke(NamedTuple):
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
     out, plan = tmp_path_factory.mktemp("study"), jobs("smoke")
-    Place(out).begin("population", "smoke")
+    Place(out).begin("population", "smoke", plan)
     assert run(plan, out, executor=InlineExecutor(), workers=1).states == {"done": len(plan)}
     return Smoke(out, plan)
 
@@ -164,6 +164,25 @@ def test_an_rpu_counts_what_each_number_of_leaf_runs_took(smoke: Smoke) -> None:
     assert found["first"]["trained"] == epochs["trained"][0] == 2 * 2 * 2 * 800
     assert found["trained"] == (found["finals"][-1]["trained"] if found["finals"] else epochs["trained"].sum())
     assert 0 <= found["first"]["scores"]["mig"] <= 1
+
+
+def test_the_first_metaepochs_model_is_the_one_that_gave_its_labels(smoke: Smoke, tmp_path: Path) -> None:
+    (job,) = [job for job in smoke.jobs if isinstance(job, Recursive)]
+    folder = tmp_path / "rpu"
+    shutil.copytree(smoke.folder(Recursive), folder)
+    found = Folder(folder).read_json("outcome")
+    population = folder / "rpu" / "metaepoch1" / "population"
+    history = read_history(population)
+    last = history[history["generation"] == 1]
+    best = last.loc[last["score"].idxmax()]
+    lucky = history["score"].where(history["generation"] == 1, 2.0)  # untrained models that UDR likes best, by chance
+    history.assign(score=lucky).to_csv(population / "population.csv", index=False)
+    first = first_epoch(job.base, folder / "rpu", folder, job.config)
+    assert first["scores"] == found["first"]["scores"]
+    assert first["fitness"] == pytest.approx(found["metaepochs"][0]["udr"])
+    assert first["run"] == f"rpu/metaepoch1/population/{best['run']}"
+    before = history[(history["generation"] == 0) & (history["member"] == best["parent"])]
+    assert first["lineage"] == (best["images"] + before["images"].item()) / 2
 
 
 def test_what_latents_know_is_measured_on_their_own_images(smoke: Smoke) -> None:

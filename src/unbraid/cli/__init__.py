@@ -6,11 +6,13 @@ import json
 import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from unbraid import demo as demonstration
@@ -25,6 +27,7 @@ from unbraid.cli.rpu import rpu
 from unbraid.cli.study import study
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError, nearest
+from unbraid.folder import left_over
 from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.record import Run, load_runs
 from unbraid.represent import encode_all
@@ -156,7 +159,11 @@ def runs(folder: Path, where: tuple[str, ...], sort: str | None, form: str | Non
         raise InputError(f"{folder} holds no runs")
     for text in where:
         column, value = setting(text)
-        table = table[table[_column(table, column)].astype(str) == value]
+        found = table[_column(table, column)]
+        same = found.astype(str) == value
+        with suppress(ValueError):
+            same |= pd.to_numeric(found, errors="coerce") == float(value)  # 4 for 4.0
+        table = table[same]
     if sort:
         table = table.sort_values(_column(table, sort.removeprefix("-")), ascending=not sort.startswith("-"))
     if form == "json":
@@ -281,6 +288,8 @@ def _print_scores(scores: ScoreTable) -> None:
 @click.option("--draw", type=int, default=12, show_default=True, help="Draw the pictures of up to this many runs.")
 def report(folder: Path, out: Path | None, readme: Path | None, draw: int) -> None:
     """Write a page about a study, or any folder of runs: figures, verdicts, a table of runs; no network needed."""
+    if left := left_over(folder / "jobs"):
+        say(f"left out: {len(left)} jobs that the study had with other settings, such as {min(left)}")
     click.echo(write_report(folder, out or folder / "report", readme, draw))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -58,6 +59,11 @@ def _executor(
 
         cluster = RayExecutor(workers, address=address, modules=modules, gpus_per_job=gpus_per_job)
         return cluster, cluster.workers
+    for name, value in (("--address", address), ("--gpus-per-job", gpus_per_job or None)):
+        if value is not None:
+            raise InputError(f"{name} is {value}, and the engine is local; expected --engine ray beside it")
+    if memory_limit is not None and not 0 < memory_limit < math.inf:
+        raise InputError(f"--memory-limit is {memory_limit}; expected a number of gigabytes above 0")
     count = (os.cpu_count() or 1) if workers is None else workers
     limit = None if memory_limit is None else int(memory_limit * 1e9)
     return LocalExecutor(count, modules=modules, memory_limit=limit), count

@@ -60,10 +60,17 @@ def run(
     chosen = _chosen(jobs, numbers)
     place = Place(out or _default_out(opened, scale))
     try:
-        place.begin(opened.name, scale)
+        place.begin(opened.name, scale, jobs)
         with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
             result = run_jobs(
-                chosen, place.out, executor=executor, workers=count, retry=retry == "failed", thorough=verify, say=say
+                chosen,
+                place.out,
+                executor=executor,
+                workers=count,
+                retry=retry == "failed",
+                among=jobs,
+                thorough=verify,
+                say=say,
             )
     except OSError as error:
         raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
@@ -81,9 +88,9 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
     """Jobs by number, as `study list` counts them: from 0, in the study's own order."""
     if numbers is None:
         return jobs
-    first, _, last = numbers.partition("-")
+    first, dash, last = numbers.partition("-")
     try:
-        start, end = int(first), int(last or first)
+        start, end = int(first), int(last if dash else first)
     except ValueError:
         raise InputError(f"--jobs got '{numbers}'; expected a number or a range, such as 17 or 0-99") from None
     if not 0 <= start <= end < len(jobs):

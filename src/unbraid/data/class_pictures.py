@@ -65,6 +65,8 @@ def _class_folders(folder: Path) -> list[str]:
 
 
 def _from_npz(path: Path, resolution: int, split: str) -> Found:
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise InputError(f"{path} is no .npz file, whatever its name; numpy.savez writes them")
     try:
         with np.load(path, allow_pickle=False) as archive:
             parted = "train_images" in archive.files

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from unbraid.data.drawn import Array
 from unbraid.data.dsprites import DSprites
 from unbraid.data.factors import FactorData, digest
-from unbraid.data.files import SCREAM, stored
+from unbraid.data.files import SCREAM, needed, stored
 from unbraid.errors import InputError
 
 # The authors' code shrinks the painting to fit 350 x 274 pixels, from which it takes 64 x 64 patches.
@@ -26,8 +26,8 @@ _PATCH = 64
 class ScreamDSprites(FactorData):
     """dSprites' factors; patch and shade of the background are drawn anew with every image.
 
-    `painting` is the path of a picture, "texture" for ours, or None for The Scream where `unbraid data get
-    scream_dsprites` has fetched it and our texture where it has not; `source` says which it is.
+    `painting` is the path of a picture, "scream" for The Scream, which `unbraid data get scream_dsprites` fetches,
+    "texture" for ours, or None for the first of these two that is here; `source` says which it is.
     """
 
     names, sizes = DSprites.names, DSprites.sizes
@@ -36,6 +36,8 @@ class ScreamDSprites(FactorData):
         self._shapes = DSprites(resolution)
         self.image_shape = (3, resolution, resolution)
         fetched = stored(SCREAM) if painting is None else None
+        if painting == "scream":
+            (fetched,) = needed("scream_dsprites", [SCREAM])
         if fetched is not None:
             picture, self.source = _read(fetched), "drawn on The Scream"
         elif painting is None or painting == "texture":

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -32,6 +32,10 @@ THREADS = (
 
 class WorkerDiedError(RuntimeError):
     """The process that ran a task was killed, or ended by itself, before the task was over."""
+
+
+class NoWorkerError(BrokenExecutor, InputError):
+    """The machine does not let a process start, which is no task's fault."""
 
 
 class LocalExecutor(Executor):
@@ -105,7 +109,7 @@ class LocalExecutor(Executor):
                 code = self._end(process)
                 process = None
                 task.future.set_exception(WorkerDiedError(f"the worker process ended with {code}"))
-            except Exception as error:  # a task that cannot be sent
+            except Exception as error:  # a task that cannot be sent, or no process to send it to
                 task.future.set_exception(error)
             else:
                 if good:
@@ -124,6 +128,8 @@ class LocalExecutor(Executor):
             os.environ.update(dict.fromkeys(THREADS, str(self._setup[3])))
             try:
                 process.start()
+            except OSError as error:
+                raise NoWorkerError(f"a worker process cannot be started: {error.strerror or error}") from error
             finally:
                 for name, value in before.items():
                     if value is None:

@@ -26,6 +26,8 @@ def generator(rng: Rng) -> np.random.Generator:
     """A NumPy generator; None is seed 0, so that the same call gives the same score."""
     if not isinstance(rng, np.random.Generator | int | np.integer | None):
         raise InputError(f"rng is {rng!r}; expected a seed or a NumPy generator")
+    if not isinstance(rng, np.random.Generator | None) and rng < 0:
+        raise InputError(f"the seed is {rng}; expected at least 0")
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)
 
 

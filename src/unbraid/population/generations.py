@@ -55,6 +55,8 @@ class PopulationConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} is {value}; expected at least 1")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; expected at least 0")
         if self.images is not None and self.steps is not None:
             raise InputError("images and steps both say how long a generation is; expected one of them")
         for name, value, known in (("exploit", self.exploit, EXPLOITS), ("start", self.start, STARTS)):

@@ -107,7 +107,7 @@ class Grow(Train):
             samples=self.samples,
             protocol=self.protocol,
             start=needed[0] if needed else None,
-            keep_state=not needed or Run(needed[0]).path("checkpoint").exists(),  # the best of long ago has none to keep
+            keep_state=not needed or Run(needed[0]).path("checkpoint").exists(),  # the best one's may be gone
             **self.settings,
         )
 

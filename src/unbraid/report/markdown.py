@@ -29,10 +29,15 @@ def put_into(readme: Path, text: str) -> Path:
         found = readme.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read {readme}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{readme} is no text in UTF-8: {error.reason}") from error
     before, start, rest = found.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
         raise InputError(f"{readme} has no place for the verdicts; expected the lines '{START}' and '{END}'")
-    with replacing(readme) as part:
-        part.write_text(f"{before}{START}\n\n{text}\n{END}{after}", encoding="utf-8")
+    try:
+        with replacing(readme) as part:
+            part.write_text(f"{before}{START}\n\n{text}\n{END}{after}", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {readme}: {error.strerror or error}") from error
     return readme

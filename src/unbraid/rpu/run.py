@@ -59,6 +59,8 @@ class RPUConfig:
     def __post_init__(self) -> None:
         if self.leaf_runs < 0:
             raise InputError(f"leaf_runs is {self.leaf_runs}; expected at least 0")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; expected at least 0")
 
 
 @dataclass(frozen=True)

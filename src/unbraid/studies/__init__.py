@@ -36,7 +36,8 @@ class Study:
     scales: Sequence[str]
     jobs: Callable[[str], list[Job]]
     table: Callable[[Path], pd.DataFrame]
-    report: Callable[[pd.DataFrame, Path], list[Section]]
+    report: Callable[[pd.DataFrame, Path], list[Section] | None]
+    """None where it has no report of its own."""
     modules: tuple[Path, ...] = ()
     """Files that a worker must import to know the jobs."""
 
@@ -80,21 +81,24 @@ def _study(name: str, module: ModuleType, report: str, modules: tuple[Path, ...]
     )
 
 
-def _overview(runs: pd.DataFrame, folder: Path) -> list[Section]:
-    from unbraid.report import overview
-
-    return overview(runs)
-
-
-_DEFAULTS: dict[str, Callable[..., Any]] = {"table": lambda folder: load_runs(folder / "jobs"), "report": _overview}
+_DEFAULTS: dict[str, Callable[..., Any]] = {
+    "table": lambda folder: load_runs(folder / "jobs"),
+    "report": lambda runs, folder: None,
+}
 
 
 def write_report(folder: Path, out: Path, readme: Path | None = None, draw: int = 12) -> Path:
-    """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README."""
+    """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
+
+    Up to `draw` runs without pictures get them.
+    """
     from unbraid.report import overview, put_into, verdicts, write
 
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder")
+    if draw < 0:
+        raise InputError(f"draw is {draw}; expected at least 0")
+    sections = None
     if (folder / "study.json").exists():
         held = Folder(folder).read_json("study")
         study = open_study(str(held.get("name")))
@@ -102,7 +106,8 @@ def write_report(folder: Path, out: Path, readme: Path | None = None, draw: int 
         sections = study.report(runs, folder)
     else:
         title, runs = folder.resolve().name, load_runs(folder)
-        sections = overview(runs)
+    if sections is None:
+        sections, draw = overview(runs, draw), 0
     if readme is not None:
         put_into(readme, verdicts(sections))
     return write(title, sections, runs, out, draw)

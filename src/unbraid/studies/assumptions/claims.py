@@ -2,7 +2,7 @@
 
 Every claim comes down to numbers with a 95 % interval over seeds and one threshold. It holds where every interval lies
 on the claimed side of the threshold, does not hold where one lies wholly on the other side, and cannot be said
-otherwise: nor with fewer than two data sets or three seeds a setting.
+otherwise: nor where a number is missing, nor with fewer than two data sets or three seeds a setting.
 """
 
 from __future__ import annotations
@@ -37,30 +37,38 @@ def _named(columns: Iterable[str]) -> dict[str, str]:
     return {column: METRICS[column] for column in columns}
 
 
+def estimates(models: Models, measure: Statistic, bounds: tuple[float, float], resamples: int) -> dict[str, Estimate]:
+    """Numbers by name with their intervals; those that are not known too, for a claim to name them."""
+    known = estimate(models, measure, bounds, resamples)
+    return {name: known.get(name, Estimate(math.nan)) for name in measure(drawn(models))}
+
+
 def judged(
     models: Models,
     words: str,
     paper: str,
     rule: Rule,
-    estimates: Mapping[str, Estimate],
+    numbers: Mapping[str, Estimate],
     columns: Iterable[str],
     methods: Iterable[str] | None = None,
     data: Callable[[str], bool] = lambda name: True,
 ) -> Claim:
-    """The claim with its verdict, or with what is missing for one.
+    """The claim with its verdict, or with what is missing for one: every number has to be known.
 
     The models it speaks of are those that have all the columns, of these methods and data sets.
     """
-    known = {name: entry for name, entry in estimates.items() if math.isfinite(entry.value)}
+    known = {name: entry for name, entry in numbers.items() if entry.known}
+    missing = [name for name in numbers if name not in known] if known else []
     there = np.all([models.present, *(np.isfinite(models.get(column)) for column in columns)], 0)
     there[[not data(name) for name in models.data]] = False
     there[~np.isin(models.method, models.methods if methods is None else list(methods))] = False
     sets = len(set(models.data[there.any(1)]))
     scale = f"n = {there.sum()} models, {sets} data sets, {models.seeds} seeds a setting"
     lacking = _lacking(models, sets, known)
-    verdict = "cannot be said" if lacking else rule.verdict(known.values())
+    verdict = "cannot be said" if lacking or missing else rule.verdict(known.values())
+    why = [rule.text(), lacking, f"Not measured: {', '.join(missing)}" if missing else ""]
     ours = f"{_summary(known, rule)}; {scale}" if known else "not measured; n = 0 models"
-    return Claim(words, paper, ours, verdict, rule.text() + (f". {lacking}" if lacking else ""))
+    return Claim(words, paper, ours, verdict, ". ".join(filter(None, why)))
 
 
 def _lacking(models: Models, sets: int, known: Mapping[str, Estimate]) -> str:
@@ -101,7 +109,7 @@ def sampled_falls(models: Models, resamples: int) -> Claim:
         "Stronger regularisation lowers the total correlation of the sampled codes of β-VAE and β-TCVAE.",
         "clear on all seven data sets (5.2, figure 2)",
         Rule("rank correlation of strength and total correlation, by data set and method", "below", -CORRELATED),
-        estimate(models, measure, CORRELATION, resamples),
+        estimates(models, measure, CORRELATION, resamples),
         [SAMPLED],
         ("beta_vae", "beta_tc_vae"),
     )
@@ -117,7 +125,7 @@ def factor_vae_does_not_fall(models: Models, resamples: int) -> Claim:
         "The total correlation of FactorVAE's sampled codes does not fall with its strength.",
         "no decrease seen (5.2, figure 2)",
         Rule("rank correlation of strength and total correlation, mean over data sets", "above", -CORRELATED),
-        estimate(models, measure, CORRELATION, resamples),
+        estimates(models, measure, CORRELATION, resamples),
         [SAMPLED],
         ["factor_vae"],
     )
@@ -136,7 +144,7 @@ def plain_is_highest(models: Models, resamples: int) -> Claim:
         "The plain VAE (β = 1) has the highest total correlation of sampled codes, AnnealedVAE aside.",
         "on all data sets except SmallNORB (5.2, figure 2)",
         Rule("the plain VAE's median over the highest median of another setting, by data set", "above", 1.0),
-        estimate(models, measure, (0, math.inf), resamples),
+        estimates(models, measure, (0, math.inf), resamples),
         [SAMPLED],
         [method for method in models.methods if method != "annealed_vae"],
         not_norb,
@@ -150,7 +158,7 @@ def mean_rises(models: Models, resamples: int) -> Claim:
         "Stronger regularisation raises the total correlation of the mean codes of β-VAE and β-TCVAE.",
         "substantially increased (5.2, figure 3)",
         Rule("rank correlation of strength and total correlation, by data set and method", "above", CORRELATED),
-        estimate(models, measure, CORRELATION, resamples),
+        estimates(models, measure, CORRELATION, resamples),
         [MEAN],
         ("beta_vae", "beta_tc_vae"),
     )
@@ -162,7 +170,7 @@ def mean_exceeds_sampled(models: Models, resamples: int) -> Claim:
         "For most models the mean codes have a higher total correlation than the sampled codes.",
         "for a large number of models, much higher (5.2, figure 4)",
         Rule("share of models with a higher total correlation of the mean", "above", MAJORITY),
-        estimate(models, lambda draws: {"share": measures.mean_above_sampled(draws)}, (0, 1), resamples),
+        estimates(models, lambda draws: {"share": measures.mean_above_sampled(draws)}, (0, 1), resamples),
         [MEAN, SAMPLED],
     )
 
@@ -177,7 +185,7 @@ def only_dip_i_factorises(models: Models, resamples: int) -> Claim:
             "below",
             1.0,
         ),
-        estimate(models, lambda draws: {"ratio": measures.dip_i_over_lowest(draws)}, (0, math.inf), resamples),
+        estimates(models, lambda draws: {"ratio": measures.dip_i_over_lowest(draws)}, (0, math.inf), resamples),
         [MEAN],
     )
 
@@ -198,7 +206,7 @@ def trio_agrees(models: Models, resamples: int) -> Claim:
         "BetaVAE score, FactorVAE score and MIG agree with each other, on every data set.",
         "substantially correlated, consistently (5.3, figures 5 and 6)",
         Rule("mean rank correlation of their three pairs, by data set", "above", CORRELATED),
-        estimate(models, measure, CORRELATION, resamples),
+        estimates(models, measure, CORRELATION, resamples),
         models.known(_named(TRIO)),
     )
 
@@ -215,7 +223,7 @@ def others_disagree(models: Models, resamples: int) -> Claim:
         "The other pairs of metrics do not agree.",
         "no significant correlation (5.3, figure 6)",
         Rule("rank correlation of the other pairs, mean over pairs and data sets", "below", CORRELATED),
-        estimate(models, measure, CORRELATION, resamples),
+        estimates(models, measure, CORRELATION, resamples),
         models.known(METRICS),
     )
 
@@ -246,7 +254,7 @@ def strength_matters_more(models: Models, resamples: int) -> Claim:
         "The strength of the regularisation matters more for disentanglement than the choice of method.",
         "ranges of methods overlap heavily (5.4, figures 7 and 8)",
         rule,
-        estimate(models, measure, CORRELATION, resamples),
+        estimates(models, measure, CORRELATION, resamples),
         models.known(METRICS),
     )
     shown = ", ".join(f"{name}'s share {number(part)}" for name, part in parts.items() if math.isfinite(part))
@@ -259,7 +267,7 @@ def no_method_dominates(models: Models, resamples: int) -> Claim:
         "No method is the best everywhere.",
         "no model dominates the others (5.4 and 5.5, figures 7 and 8)",
         Rule("share of data sets and metrics on which the most frequent best method is the best", "below", MOSTLY),
-        estimate(models, lambda draws: {"share": measures.best_methods(draws)}, (0, 1), resamples),
+        estimates(models, lambda draws: {"share": measures.best_methods(draws)}, (0, 1), resamples),
         models.known(METRICS),
     )
 
@@ -275,7 +283,7 @@ def no_strength_is_best(models: Models, resamples: int) -> Claim:
             "below",
             MOSTLY,
         ),
-        estimate(models, lambda draws: {"share": measures.best_strengths(draws)}, (0, 1), resamples),
+        estimates(models, lambda draws: {"share": measures.best_strengths(draws)}, (0, 1), resamples),
         models.known(METRICS),
     )
 
@@ -288,8 +296,12 @@ def unsupervised_do_not_help(models: Models, resamples: int) -> Claim:
         models,
         "No unsupervised score (reconstruction, KL, ELBO, total correlation) tells which models are disentangled.",
         "no clear pattern (abstract, 5.5, figure 9)",
-        Rule("size of the rank correlation with the metrics, mean over metrics and data sets", "below", CORRELATED),
-        estimate(models, measures.unsupervised, (0, 1), resamples),
+        Rule(
+            "size of the mean rank correlation with the metrics, over metrics and data sets with their signs",
+            "below",
+            CORRELATED,
+        ),
+        estimates(models, measures.unsupervised, (0, 1), resamples),
         [*models.known(UNSUPERVISED), *models.known(METRICS)],
     )
 
@@ -300,7 +312,7 @@ def settings_transfer_to_colour(models: Models, resamples: int) -> Claim:
         "Good settings on dSprites are good on Color-dSprites.",
         "clearly correlated (5.5, figures 10 and 11)",
         Rule("rank correlation of the settings' median scores, mean over metrics", "above", CORRELATED),
-        estimate(models, lambda draws: {"mean": measures.transfers(draws, True)}, CORRELATION, resamples),
+        estimates(models, lambda draws: {"mean": measures.transfers(draws, True)}, CORRELATION, resamples),
         models.known(METRICS),
         data=lambda name: name.removesuffix("_official") in ("dsprites", "color_dsprites"),
     )
@@ -312,7 +324,7 @@ def settings_do_not_transfer(models: Models, resamples: int) -> Claim:
         "Good settings do not carry over between other data sets.",
         "no correlation between other data sets (abstract, 5.5, figures 10 and 11)",
         Rule("rank correlation of the settings' median scores, mean over metrics and pairs", "below", CORRELATED),
-        estimate(models, lambda draws: {"mean": measures.transfers(draws, False)}, CORRELATION, resamples),
+        estimates(models, lambda draws: {"mean": measures.transfers(draws, False)}, CORRELATION, resamples),
         models.known(METRICS),
     )
 
@@ -366,7 +378,7 @@ def trio_goes_with_accuracy(models: Models, resamples: int) -> Claim:
         "BetaVAE score, FactorVAE score and MIG go with better downstream accuracy on dSprites' variants and Shapes3D.",
         "correlated, on Shapes3D to some degree (5.6, figure 12)",
         Rule("rank correlation with the accuracies, mean over metrics, accuracies, data sets", "above", CORRELATED),
-        estimate(models, _usefulness(TRIO, models.downstream, sprites_or_shapes), CORRELATION, resamples),
+        estimates(models, _usefulness(TRIO, models.downstream, sprites_or_shapes), CORRELATION, resamples),
         [*models.known(_named(TRIO)), *models.downstream],
         data=sprites_or_shapes,
     )
@@ -378,7 +390,7 @@ def isolating_scores_do_not(models: Models, resamples: int) -> Claim:
         "DCI disentanglement and modularity do not go with better downstream accuracy.",
         "not correlated (5.6, figure 12)",
         Rule("rank correlation with the accuracies, mean over metrics, accuracies, data sets", "below", CORRELATED),
-        estimate(models, _usefulness(ISOLATING, models.downstream), CORRELATION, resamples),
+        estimates(models, _usefulness(ISOLATING, models.downstream), CORRELATION, resamples),
         [*models.known(_named(ISOLATING)), *models.downstream],
     )
 
@@ -389,7 +401,7 @@ def no_better_efficiency(models: Models, resamples: int) -> Claim:
         "Higher disentanglement does not mean that fewer labels suffice downstream.",
         "no evidence of a higher statistical efficiency (abstract, 5.6, figures 13 and 14)",
         Rule("rank correlation with the efficiency, mean over metrics, learners, data sets", "below", CORRELATED),
-        estimate(models, _usefulness(METRICS, models.efficiencies), CORRELATION, resamples),
+        estimates(models, _usefulness(METRICS, models.efficiencies), CORRELATION, resamples),
         [*models.known(METRICS), *models.efficiencies],
     )
 
@@ -401,12 +413,15 @@ def reconstructs(explained: Mapping[str, Sequence[float]], seeds: int) -> Claim:
     """From the share of the explainable pixel variance that random models explain, by data set."""
     known = {data: [value for value in values if math.isfinite(value)] for data, values in explained.items()}
     medians = {data: float(np.median(values)) for data, values in known.items() if values}
+    missing = [data_name(data) for data in known if data not in medians] if medians else []
     why = (
         "the pixel variance around the mean image that a random model's reconstructions explain, over the variance "
         f"that knowing the factors explains, median over models: holds where it is at least {EXPLAINED:g} on every "
-        f"data set, does not hold otherwise; cannot be said of fewer than {DATA_SETS} data sets or {SEEDS} seeds a "
-        "setting"
+        "data set, does not hold otherwise; cannot be said where it is not known of one, nor of fewer than "
+        f"{DATA_SETS} data sets or {SEEDS} seeds a setting"
     )
+    if missing:
+        why += f". Not measured: {', '.join(missing)}"
     number_of = sum(map(len, known.values()))
     ours = "; ".join(f"{data_name(data)} {number(value)}" for data, value in medians.items()) or "not measured"
     verdict = "holds" if all(value >= EXPLAINED for value in medians.values()) else "does not hold"
@@ -414,7 +429,7 @@ def reconstructs(explained: Mapping[str, Sequence[float]], seeds: int) -> Claim:
         "Models with reasonable reconstructions can be trained on every data set.",
         "seen by eye: reasonable, blurry on some, the shape lost on Scream-dSprites (5.1, figure 1)",
         f"{ours}; n = {number_of} models, {len(medians)} data sets",
-        verdict if len(medians) >= DATA_SETS and seeds >= SEEDS else "cannot be said",
+        verdict if len(medians) >= DATA_SETS and seeds >= SEEDS and not missing else "cannot be said",
         why,
     )
 

@@ -143,13 +143,18 @@ def best_strengths(draws: Draws) -> Array:
 
 
 def unsupervised(draws: Draws) -> Numbers:
-    """The size of the rank correlation of each unsupervised score with the metrics, mean over metrics and data sets."""
+    """The size of each unsupervised score's mean rank correlation with the metrics, over metrics and data sets.
+
+    The mean is taken with signs, so that they may cancel: a score that goes up with disentanglement here and down with
+    it there does not tell a user which model to take.
+    """
     models = draws.models
     scores, metrics = models.known(UNSUPERVISED), models.known(METRICS)
     if not scores or not metrics:
         return {}
     found = np.stack([draws.rank_correlations(scores, metrics, models.cells(data)) for data in models.data_sets])
-    return {name: np.abs(known_mean(found[:, :, place], (0, 2))) for place, name in enumerate(scores.values())}
+    known = {name: np.abs(known_mean(found[:, :, place], (0, 2))) for place, name in enumerate(scores.values())}
+    return {name: known.get(name, np.full(len(draws.counts), np.nan)) for name in UNSUPERVISED.values()}
 
 
 def across_data(draws: Draws, column: str) -> Array:

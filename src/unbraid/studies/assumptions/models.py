@@ -19,7 +19,7 @@ import pandas as pd
 
 from unbraid.errors import InputError
 from unbraid.figures import data_order
-from unbraid.folder import Folder
+from unbraid.folder import Folder, job_folders
 from unbraid.methods import METHODS
 from unbraid.record import load_runs
 from unbraid.report.estimates import Array
@@ -73,9 +73,9 @@ def table(folder: Path) -> pd.DataFrame:
 def _agreement(jobs: Path) -> dict[str, dict[str, float]]:
     """UDR by the name of a run's folder; what cannot be read is left out, and counts as not known."""
     found: dict[str, dict[str, float]] = {}
-    for path in sorted(jobs.glob("udr-*/udr.json")):
+    for path in job_folders(jobs, "udr-*"):
         try:
-            read = Folder(path.parent).read_json("udr")
+            read = Folder(path).read_json("udr")
         except InputError:
             continue
         found |= {name: scores for name, scores in read.items() if isinstance(scores, dict)}

@@ -50,9 +50,9 @@ RULES = (
     "Verdicts follow rules that were fixed beforehand. Each claim comes down to numbers with a 95 % interval, from a "
     "bootstrap that draws the seeds of every setting anew, and one threshold; data sets and settings are taken as "
     "given. A rank correlation (Spearman's) counts from 0.3 on. A claim holds where every interval is on its side of "
-    "the threshold, does not hold where one is wholly on the other, and cannot be said otherwise, nor of fewer than "
-    "two data sets or three seeds a setting. They are verdicts on these runs: other data, networks and lengths of "
-    "training may give others."
+    "the threshold, does not hold where one is wholly on the other, and cannot be said otherwise, nor where a number "
+    "is missing, nor of fewer than two data sets or three seeds a setting. They are verdicts on these runs: other "
+    "data, networks and lengths of training may give others."
 )
 
 
@@ -111,9 +111,10 @@ class _Look:
 
 
 def _reconstruction(done: pd.DataFrame, folder: Path | None, seeds: int) -> Section:
+    sets = figures.data_order(done["data"]) if folder is not None else []
     looks, faults = dict[str, list[_Look]](), list[str]()
     rng = np.random.default_rng(0)
-    for data in figures.data_order(done["data"]) if folder is not None else []:
+    for data in sets:
         here = done[done["data"] == data]
         for place in rng.permutation(len(here))[:LOOKS]:
             row = here.iloc[int(place)]
@@ -129,7 +130,7 @@ def _reconstruction(done: pd.DataFrame, folder: Path | None, seeds: int) -> Sect
         picture = sheet("Reconstructions", "odd columns: real images; even columns: their reconstructions", strips)
         caption = "One random finished model for each data set."
         items.append(Picture("reconstructions", "Figure 1: reconstructions", picture, caption))
-    explained = {data: [look.explained for look in found] for data, found in looks.items()}
+    explained = {data: [look.explained for look in looks.get(data, ())] for data in sets}
     items.append(claims.reconstructs(explained, seeds))
     text = (
         "Explained is the variance of pixels around the mean image that the reconstructions explain, over the variance "

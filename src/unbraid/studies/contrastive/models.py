@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.folder import Folder
+from unbraid.folder import Folder, job_folders
 from unbraid.record import Run, load_runs
 from unbraid.report.estimates import Array
 from unbraid.studies.contrastive.study import SETTINGS
@@ -87,13 +87,13 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(jobs: Path, kind: str, name: str) -> Iterable[tuple[Path, Mapping[str, Any]]]:
     """The folders of one kind of job, and what is in a file of theirs; those that cannot be read are left out."""
-    for path in sorted(jobs.glob(f"{kind}/{name}.json")):
+    for path in job_folders(jobs, kind):
         try:
-            found = Folder(path.parent).read_json(name)
+            found = Folder(path).read_json(name)
         except InputError:
             continue
         if isinstance(found, Mapping):
-            yield path.parent, found
+            yield path, found
 
 
 def _flat(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,10 +173,6 @@ class Models:
 
     def all_of(self, variant: str, setting: str) -> pd.DataFrame:
         return self._grouped.get((variant, setting), self.runs.iloc[:0])
-
-    def settled(self, setting: str) -> pd.DataFrame:
-        """Of all variants."""
-        return self.runs[self.runs["setting"] == setting]
 
     def numbers(self, column: str, variant: str, setting: str) -> Array:
         """(seeds,), NaN where there is no such model, or it has no such number."""

@@ -13,7 +13,7 @@ import pandas as pd
 
 from unbraid.errors import InputError
 from unbraid.figures import data_order
-from unbraid.folder import Folder
+from unbraid.folder import Folder, job_folders
 from unbraid.record import Run, load_runs
 from unbraid.report.estimates import Array
 from unbraid.studies.intervention.jobs import CHOSEN, DIFFICULTY, TRAINED_DIFFICULTY
@@ -93,13 +93,13 @@ def variant(method: str, settings: dict[str, Any], tuned: bool) -> str:
 
 def _examinations(jobs: Path) -> Iterator[tuple[str, str, dict[str, float]]]:
     """The folder, the model's id and the scores of each; those that cannot be read are left out."""
-    for path in sorted(jobs.glob("examine-*/scores.json")):
+    for path in job_folders(jobs, "examine-*"):
         try:
-            scores = dict(Folder(path.parent).read_json("scores")["scores"])
+            scores = dict(Folder(path).read_json("scores")["scores"])
         except (InputError, KeyError, TypeError, ValueError):
             continue
-        (needed,) = needs_of(path.parent) or [""]
-        yield path.parent.name, needed, {f"scores.{name}": value for name, value in scores.items()}
+        (needed,) = needs_of(path) or [""]
+        yield path.name, needed, {f"scores.{name}": value for name, value in scores.items()}
 
 
 def described(runs: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from torch import Tensor
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
 from unbraid.figures import data_name
+from unbraid.folder import job_folders
 from unbraid.methods.base import Method
 from unbraid.pictures import Strip, beside, sheet
 from unbraid.record import Run
@@ -94,8 +95,9 @@ def _run(models: Models, data: str, seed: int, kind: Kind, jobs: Path) -> Path |
 
 def _umap(models: Models, data: str, seed: int, jobs: Path) -> Drawing | None:
     places: dict[str, Path] = {}
-    for path in sorted(jobs.glob("embed-*/embedding.npz")):
-        places |= dict.fromkeys(needs_of(path.parent), path)
+    for path in job_folders(jobs, "embed-*"):
+        if (path / "embedding.npz").exists():
+            places |= dict.fromkeys(needs_of(path), path / "embedding.npz")
     rows: dict[str, tuple[Array, Array]] = {}
     spec = None
     for kind in LOOKED_AT:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from unbraid.errors import InputError
 from unbraid.figures import data_order
-from unbraid.folder import Folder
+from unbraid.folder import Folder, job_folders
 from unbraid.record import Run, load_runs
 from unbraid.report.estimates import Array
 from unbraid.study import needs_of
@@ -105,9 +105,9 @@ def _settings_of(folder: Path) -> dict[str, Any]:
 
 def _embeddings(jobs: Path) -> Iterable[tuple[Path, dict[str, float]]]:
     """The folders of embeddings, and what they say; those that cannot be read are left out."""
-    for path in sorted(jobs.glob("embed-*/embed.json")):
+    for path in job_folders(jobs, "embed-*"):
         try:
-            read = Folder(path.parent).read_json("embed")
+            read = Folder(path).read_json("embed")
             agreement, retrieved = dict(read["agreement"]), dict(read["retrieved"])
         except (InputError, KeyError, TypeError, ValueError):
             continue
@@ -117,7 +117,7 @@ def _embeddings(jobs: Path) -> Iterable[tuple[Path, dict[str, float]]]:
         found["scores.embed.retrieved"] = retrieved.get("retrieved", np.nan)
         for name in ("mean", "std", "min", "max"):
             found[f"scores.embed.correlation.{name}"] = retrieved.get(name, np.nan)
-        yield path.parent, found
+        yield path, found
 
 
 _TOLD = ["run", "state", "data", "method", "seed"]

@@ -221,9 +221,11 @@ def lineage_images(table: pd.DataFrame, models: int) -> int:
 
 
 def first_epoch(base: Base, place: Path, folder: Path, config: RPUConfig) -> Outcome:
-    """The best model of the first metaEpoch, which is PBT-U-VAE (UDR), scored as any other."""
+    """The model that the first metaEpoch, which is PBT-U-VAE (UDR), takes its labels from, scored as any other."""
     population = place / "metaepoch1" / "population"
     table = read_history(population)
+    # only scores of the last generation count, as in `rpu`: an untrained model may have a better UDR by chance
+    table = table.assign(score=table["score"].where(table["generation"] == table["generation"].max()))
     best = table.loc[table["score"].idxmax()]
     run, data = Run(population / str(best["run"])), base.open()
     found = represent(run.method(), data, config.seed, samples=base.samples)

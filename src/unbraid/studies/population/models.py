@@ -12,7 +12,7 @@ import pandas as pd
 
 from unbraid.errors import InputError
 from unbraid.figures import data_order, method_name
-from unbraid.folder import Folder
+from unbraid.folder import Folder, job_folders
 from unbraid.record import load_runs
 from unbraid.report.estimates import Array
 from unbraid.studies.population.study import FEW, SIX
@@ -91,9 +91,9 @@ def _found(told: list[Mapping[str, float]]) -> list[str]:
 
 def _jobs(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The folders of the study's jobs, and what each says it is."""
-    for path in sorted((folder / "jobs").glob("*/job.json")):
+    for path in job_folders(folder / "jobs"):
         try:
-            yield path.parent, Folder(path.parent).read_json("job")
+            yield path, Folder(path).read_json("job")
         except InputError:
             continue
 
