@@ -21,7 +21,7 @@ from unbraid.engines.local import LocalExecutor
 from unbraid.folder import Folder, now
 from unbraid.jobs import Train, Udr
 from unbraid.methods import Spec
-from unbraid.record import RunConfig
+from unbraid.record import NUMBERS, RunConfig
 from unbraid.studies.assumptions.study import jobs
 from unbraid.study import Place, ordered, run
 
@@ -43,10 +43,10 @@ print(time.perf_counter() - start, time.process_time() - cpu, len(runs), (runs["
 
 def make(out: Path) -> None:
     """Every job of the paper's study as a folder that looks finished."""
-    place, rng = Place(out), random.Random(0)
-    place.begin("assumptions", "paper")
+    place, rng, plan = Place(out), random.Random(0), ordered(jobs("paper"))
+    place.begin("assumptions", "paper", plan)
     os.fsync = lambda file: None  # type: ignore[assignment]  # 90,000 files need not be safe
-    for job in ordered(jobs("paper")):
+    for job in plan:
         folder = place.open(job)
         place.lease(job).parent.mkdir(exist_ok=True)
         place.lease(job).touch()
@@ -66,7 +66,7 @@ def _train(job: Train, folder: Folder, rng: random.Random) -> None:
     spec = Spec(shape, entry.images or 0, entry.names, entry.sizes)
     opened = {"name": job.data, "resolution": 64, "settings": {}}
     more = {"spec": asdict(spec), "opened": opened}
-    folder.write_json("config", {"id": config.id, "numbers": 1, **asdict(config), **more})
+    folder.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
     terms = {"loss": rng.uniform(50, 200), "reconstruction": rng.uniform(20, 100), "kl": rng.uniform(0, 30)}
     (folder.folder / "train.jsonl").write_text("".join(f'{{"step": {n}, "loss": {rng.random()}}}\n' for n in range(20)))
     (folder.folder / "model.safetensors").write_bytes(rng.randbytes(1000))

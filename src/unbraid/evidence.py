@@ -38,7 +38,8 @@ def evidence(method: Method, data: FactorData, representation: Representation, r
     with torch.inference_mode(), progress("reconstructing", len(rows)) as advance:
         for part, epsilon in zip(torch.split(rows, 256), torch.split(noise, 256), strict=True):
             images = data.images_at(part, rng)  # encoded once more: where a row's image is drawn anew, it is another
-            z = _sampled(*(found.cpu() for found in method.posterior(images)), epsilon)
+            of_mean, of_logvar = method.posterior(images)
+            z = _sampled(of_mean.cpu(), of_logvar.cpu(), epsilon)
             total += len(part) * float(method.reconstruction(images, z))
             advance(len(part))
     sampled = _sampled(mean, logvar, noise)

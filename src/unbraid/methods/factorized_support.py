@@ -44,7 +44,7 @@ def support_distance(codes: Tensor) -> Tensor:
     for i, j in combinations(range(codes.shape[1]), 2):
         with torch.no_grad():
             # (value of i, value of j); a few values of i at a time, or (n, n, n) would be gigabytes for a thousand rows
-            distance = torch.cat([(some[:, None] + gaps[j]).amin(2) for some in gaps[i].split(64)])
+            distance = torch.cat([(some[:, None] + gaps[j]).amin(2) for some in torch.split(gaps[i], 64)])
             a, b = divmod(int(distance.argmax()), len(codes))
             c = int((gaps[i][a] + gaps[j][b]).argmin())
         total = total + (codes[a, i] - codes[c, i]).square() + (codes[b, j] - codes[c, j]).square()

@@ -113,11 +113,13 @@ def from_importance(importance: Array, accuracy: Array, weighted_completeness: b
 
 def _one_minus_entropy(columns: Array) -> Array:
     """1 - the entropy of each column as a distribution, in units of the largest possible."""
+    found: Array
     if len(columns) == 1:
-        return (columns[0] > 0).astype(float)
+        found = (columns[0] > 0).astype(float)
+        return found
     from scipy.stats import entropy as normalised_entropy  # a second of start-up
 
-    found: Array = 1 - normalised_entropy(columns + 1e-11, base=len(columns), axis=0)
+    found = 1 - normalised_entropy(columns + 1e-11, base=len(columns), axis=0)
     return found.clip(0, 1)
 
 

@@ -45,7 +45,7 @@ SCALES = {
         steps=300_000,
         data_settings={"scream_dsprites": {"painting": "scream"}},  # and not a stand-in where it is not fetched
     ),
-    # an hour or so on two cores: a tiny network, a higher learning rate for the few steps there are, a smaller
+    # 77 minutes on two cores: a tiny network, a higher learning rate for the few steps there are, a smaller
     # discriminator, a capacity that has grown when a third of the training is over, as at paper scale; strengths from
     # the lower part of each sweep, since a quarter of the pixels weighs a quarter in the reconstruction
     "desk": Scale(
