@@ -106,6 +106,9 @@ def test_errors(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", **parts)
     refused(tmp_path / "d.npz", "the test set has the class 2, which the training set lacks", "test")
     (tmp_path / "e.npz").write_bytes(b"no archive")
-    refused(tmp_path / "e.npz", "cannot be read as an .npz of labelled pictures")
+    refused(tmp_path / "e.npz", "is no .npz file, whatever its name")
+    with (tmp_path / "g.npz").open("wb") as file:
+        np.save(file, images)
+    refused(tmp_path / "g.npz", "is no .npz file, whatever its name")
     np.savez(tmp_path / "f.npz", images=np.array([{}, {}], dtype=object), labels=[0, 1])
     refused(tmp_path / "f.npz", "cannot be read as an .npz of labelled pictures")
