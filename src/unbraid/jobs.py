@@ -31,8 +31,13 @@ from unbraid.study import Job
 Array = np.ndarray[Any, Any]
 Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
-# Settings of data that may be paths of the user's
-FILES = ("path", "row_file", "label_file", "joint_file", "targets", "codes", "painting", "backgrounds")
+# Settings of data that are paths of the user's, but for the words given here
+FILES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("path", "row_file", "label_file", "joint_file", "targets"), ()),
+    "codes": ("factors",),
+    "painting": ("scream", "texture"),
+    "backgrounds": ("auto", "stl10", "scenes", "new_scenes"),
+}
 # What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
 # of a network, and seconds of encoding and scoring by a protocol.
 PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
@@ -136,7 +141,7 @@ def _full_settings(method: str, settings: tuple[tuple[str, Any], ...]) -> Mappin
 def _data_content(name: str, resolution: int, settings: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
     """The settings of the data; for files of the user's, what is in them and not where they are."""
     found = dict(settings)
-    if not any(Path(str(found[name])).expanduser().exists() for name in FILES if name in found):
+    if not any(found.get(name) is not None and found[name] not in words for name, words in FILES.items()):
         return found
     return catalogue.load(name, resolution, **found).describe()
 
