@@ -13,7 +13,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside `path` to write to. On leaving, the file is synced and renamed to `path`.
 
     When the body raises, the temporary file is removed and `path` stays as it was. A killed process leaves at most a
-    file that ends in `.part`.
+    file that ends in `.part`, for `clear_parts`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -31,3 +31,21 @@ def replacing(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             part.unlink()
         raise
+
+
+def clear_parts(folder: Path) -> None:
+    """Remove what processes of this machine that are no more have left half written in a folder."""
+    for part in folder.glob(".*.part"):
+        pid = part.suffixes[-2].removeprefix(".") if len(part.suffixes) > 1 else ""
+        if pid.isdigit() and not _alive(int(pid)):
+            part.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True

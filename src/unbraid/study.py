@@ -25,6 +25,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+from unbraid.atomic import clear_parts
 from unbraid.engines.local import WorkerDiedError
 from unbraid.errors import InputError
 from unbraid.folder import PLAN, Folder, now
@@ -137,6 +138,7 @@ class Place:
     def begin(self, name: str, scale: str, jobs: Sequence[Job]) -> None:
         """Say what the folder is for, or see that it is for the same, and which jobs the study has now."""
         held = Folder(self.out)
+        clear_parts(self.out)
         if held.path("study").exists():
             found = held.read_json("study")
             if (found.get("name"), found.get("scale")) != (name, scale):

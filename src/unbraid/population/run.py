@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from unbraid.atomic import replacing
+from unbraid.atomic import clear_parts, replacing
 from unbraid.data import FactorData, catalogue
 from unbraid.data.factors import digest
 from unbraid.data.sampling import Subset
@@ -302,6 +302,7 @@ def _label_file(sets: Sequence[Array], place: Place) -> LabelFile:
 def _begin(place: Place, record: Mapping[str, Any]) -> None:
     """Write what the population is, or see that the folder holds the same one."""
     folder = Folder(place.out)
+    clear_parts(place.out)
     if folder.path("population").exists():
         held = folder.read_json("population")
         names = [name for name in sorted(held.keys() | record.keys()) if held.get(name) != record.get(name)]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from unbraid.atomic import replacing
+from unbraid.atomic import clear_parts, replacing
 from unbraid.data import FactorData, Subset, catalogue
 from unbraid.engines.local import given_or_local
 from unbraid.errors import InputError
@@ -122,6 +122,7 @@ def _begin(
     told = {name: value for name, value in asdict(config).items() if name not in ("leaf_runs", "final")}
     known = {"method": method, "settings": full_settings(method, settings), "data": data.describe()}
     record = json.loads(json.dumps({**known, "precision": precision, **told}))
+    clear_parts(folder.folder)
     if folder.path("rpu").exists():
         held = folder.read_json("rpu")
         if names := [name for name in sorted(held.keys() | record.keys()) if held.get(name) != record.get(name)]:
