@@ -46,6 +46,6 @@ def _alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # another user's
-        return True
+    except PermissionError:  # another user's
+        pass
     return True

@@ -37,12 +37,6 @@ def _named(columns: Iterable[str]) -> dict[str, str]:
     return {column: METRICS[column] for column in columns}
 
 
-def estimates(models: Models, measure: Statistic, bounds: tuple[float, float], resamples: int) -> dict[str, Estimate]:
-    """Numbers by name with their intervals; those that are not known too, for a claim to name them."""
-    known = estimate(models, measure, bounds, resamples)
-    return {name: known.get(name, Estimate(math.nan)) for name in measure(drawn(models))}
-
-
 def judged(
     models: Models,
     words: str,
@@ -109,7 +103,7 @@ def sampled_falls(models: Models, resamples: int) -> Claim:
         "Stronger regularisation lowers the total correlation of the sampled codes of β-VAE and β-TCVAE.",
         "clear on all seven data sets (5.2, figure 2)",
         Rule("rank correlation of strength and total correlation, by data set and method", "below", -CORRELATED),
-        estimates(models, measure, CORRELATION, resamples),
+        estimate(models, measure, CORRELATION, resamples),
         [SAMPLED],
         ("beta_vae", "beta_tc_vae"),
     )
@@ -125,7 +119,7 @@ def factor_vae_does_not_fall(models: Models, resamples: int) -> Claim:
         "The total correlation of FactorVAE's sampled codes does not fall with its strength.",
         "no decrease seen (5.2, figure 2)",
         Rule("rank correlation of strength and total correlation, mean over data sets", "above", -CORRELATED),
-        estimates(models, measure, CORRELATION, resamples),
+        estimate(models, measure, CORRELATION, resamples),
         [SAMPLED],
         ["factor_vae"],
     )
@@ -144,7 +138,7 @@ def plain_is_highest(models: Models, resamples: int) -> Claim:
         "The plain VAE (β = 1) has the highest total correlation of sampled codes, AnnealedVAE aside.",
         "on all data sets except SmallNORB (5.2, figure 2)",
         Rule("the plain VAE's median over the highest median of another setting, by data set", "above", 1.0),
-        estimates(models, measure, (0, math.inf), resamples),
+        estimate(models, measure, (0, math.inf), resamples),
         [SAMPLED],
         [method for method in models.methods if method != "annealed_vae"],
         not_norb,
@@ -158,7 +152,7 @@ def mean_rises(models: Models, resamples: int) -> Claim:
         "Stronger regularisation raises the total correlation of the mean codes of β-VAE and β-TCVAE.",
         "substantially increased (5.2, figure 3)",
         Rule("rank correlation of strength and total correlation, by data set and method", "above", CORRELATED),
-        estimates(models, measure, CORRELATION, resamples),
+        estimate(models, measure, CORRELATION, resamples),
         [MEAN],
         ("beta_vae", "beta_tc_vae"),
     )
@@ -170,7 +164,7 @@ def mean_exceeds_sampled(models: Models, resamples: int) -> Claim:
         "For most models the mean codes have a higher total correlation than the sampled codes.",
         "for a large number of models, much higher (5.2, figure 4)",
         Rule("share of models with a higher total correlation of the mean", "above", MAJORITY),
-        estimates(models, lambda draws: {"share": measures.mean_above_sampled(draws)}, (0, 1), resamples),
+        estimate(models, lambda draws: {"share": measures.mean_above_sampled(draws)}, (0, 1), resamples),
         [MEAN, SAMPLED],
     )
 
@@ -185,7 +179,7 @@ def only_dip_i_factorises(models: Models, resamples: int) -> Claim:
             "below",
             1.0,
         ),
-        estimates(models, lambda draws: {"ratio": measures.dip_i_over_lowest(draws)}, (0, math.inf), resamples),
+        estimate(models, lambda draws: {"ratio": measures.dip_i_over_lowest(draws)}, (0, math.inf), resamples),
         [MEAN],
     )
 
@@ -206,7 +200,7 @@ def trio_agrees(models: Models, resamples: int) -> Claim:
         "BetaVAE score, FactorVAE score and MIG agree with each other, on every data set.",
         "substantially correlated, consistently (5.3, figures 5 and 6)",
         Rule("mean rank correlation of their three pairs, by data set", "above", CORRELATED),
-        estimates(models, measure, CORRELATION, resamples),
+        estimate(models, measure, CORRELATION, resamples),
         models.known(_named(TRIO)),
     )
 
@@ -223,7 +217,7 @@ def others_disagree(models: Models, resamples: int) -> Claim:
         "The other pairs of metrics do not agree.",
         "no significant correlation (5.3, figure 6)",
         Rule("rank correlation of the other pairs, mean over pairs and data sets", "below", CORRELATED),
-        estimates(models, measure, CORRELATION, resamples),
+        estimate(models, measure, CORRELATION, resamples),
         models.known(METRICS),
     )
 
@@ -254,7 +248,7 @@ def strength_matters_more(models: Models, resamples: int) -> Claim:
         "The strength of the regularisation matters more for disentanglement than the choice of method.",
         "ranges of methods overlap heavily (5.4, figures 7 and 8)",
         rule,
-        estimates(models, measure, CORRELATION, resamples),
+        estimate(models, measure, CORRELATION, resamples),
         models.known(METRICS),
     )
     shown = ", ".join(f"{name}'s share {number(part)}" for name, part in parts.items() if math.isfinite(part))
@@ -267,7 +261,7 @@ def no_method_dominates(models: Models, resamples: int) -> Claim:
         "No method is the best everywhere.",
         "no model dominates the others (5.4 and 5.5, figures 7 and 8)",
         Rule("share of data sets and metrics on which the most frequent best method is the best", "below", MOSTLY),
-        estimates(models, lambda draws: {"share": measures.best_methods(draws)}, (0, 1), resamples),
+        estimate(models, lambda draws: {"share": measures.best_methods(draws)}, (0, 1), resamples),
         models.known(METRICS),
     )
 
@@ -283,7 +277,7 @@ def no_strength_is_best(models: Models, resamples: int) -> Claim:
             "below",
             MOSTLY,
         ),
-        estimates(models, lambda draws: {"share": measures.best_strengths(draws)}, (0, 1), resamples),
+        estimate(models, lambda draws: {"share": measures.best_strengths(draws)}, (0, 1), resamples),
         models.known(METRICS),
     )
 
@@ -301,7 +295,7 @@ def unsupervised_do_not_help(models: Models, resamples: int) -> Claim:
             "below",
             CORRELATED,
         ),
-        estimates(models, measures.unsupervised, (0, 1), resamples),
+        estimate(models, measures.unsupervised, (0, 1), resamples),
         [*models.known(UNSUPERVISED), *models.known(METRICS)],
     )
 
@@ -312,7 +306,7 @@ def settings_transfer_to_colour(models: Models, resamples: int) -> Claim:
         "Good settings on dSprites are good on Color-dSprites.",
         "clearly correlated (5.5, figures 10 and 11)",
         Rule("rank correlation of the settings' median scores, mean over metrics", "above", CORRELATED),
-        estimates(models, lambda draws: {"mean": measures.transfers(draws, True)}, CORRELATION, resamples),
+        estimate(models, lambda draws: {"mean": measures.transfers(draws, True)}, CORRELATION, resamples),
         models.known(METRICS),
         data=lambda name: name.removesuffix("_official") in ("dsprites", "color_dsprites"),
     )
@@ -324,7 +318,7 @@ def settings_do_not_transfer(models: Models, resamples: int) -> Claim:
         "Good settings do not carry over between other data sets.",
         "no correlation between other data sets (abstract, 5.5, figures 10 and 11)",
         Rule("rank correlation of the settings' median scores, mean over metrics and pairs", "below", CORRELATED),
-        estimates(models, lambda draws: {"mean": measures.transfers(draws, False)}, CORRELATION, resamples),
+        estimate(models, lambda draws: {"mean": measures.transfers(draws, False)}, CORRELATION, resamples),
         models.known(METRICS),
     )
 
@@ -378,7 +372,7 @@ def trio_goes_with_accuracy(models: Models, resamples: int) -> Claim:
         "BetaVAE score, FactorVAE score and MIG go with better downstream accuracy on dSprites' variants and Shapes3D.",
         "correlated, on Shapes3D to some degree (5.6, figure 12)",
         Rule("rank correlation with the accuracies, mean over metrics, accuracies, data sets", "above", CORRELATED),
-        estimates(models, _usefulness(TRIO, models.downstream, sprites_or_shapes), CORRELATION, resamples),
+        estimate(models, _usefulness(TRIO, models.downstream, sprites_or_shapes), CORRELATION, resamples),
         [*models.known(_named(TRIO)), *models.downstream],
         data=sprites_or_shapes,
     )
@@ -390,7 +384,7 @@ def isolating_scores_do_not(models: Models, resamples: int) -> Claim:
         "DCI disentanglement and modularity do not go with better downstream accuracy.",
         "not correlated (5.6, figure 12)",
         Rule("rank correlation with the accuracies, mean over metrics, accuracies, data sets", "below", CORRELATED),
-        estimates(models, _usefulness(ISOLATING, models.downstream), CORRELATION, resamples),
+        estimate(models, _usefulness(ISOLATING, models.downstream), CORRELATION, resamples),
         [*models.known(_named(ISOLATING)), *models.downstream],
     )
 
@@ -401,7 +395,7 @@ def no_better_efficiency(models: Models, resamples: int) -> Claim:
         "Higher disentanglement does not mean that fewer labels suffice downstream.",
         "no evidence of a higher statistical efficiency (abstract, 5.6, figures 13 and 14)",
         Rule("rank correlation with the efficiency, mean over metrics, learners, data sets", "below", CORRELATED),
-        estimates(models, _usefulness(METRICS, models.efficiencies), CORRELATION, resamples),
+        estimate(models, _usefulness(METRICS, models.efficiencies), CORRELATION, resamples),
         [*models.known(METRICS), *models.efficiencies],
     )
 

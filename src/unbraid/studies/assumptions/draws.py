@@ -95,11 +95,11 @@ def estimate(
 ) -> dict[str, Estimate]:
     """Numbers by name with 95 % intervals, from a bootstrap that draws seeds anew within every setting.
 
-    The settings and the data sets are taken as given: the interval says what other seeds would have shown.
+    The settings and the data sets are taken as given: the interval says what other seeds would have shown. A number
+    that is not known is NaN, for whoever reads it to name.
     """
     found = {name: np.asarray(values) for name, values in statistic(drawn(models, resamples)).items()}
-    known = {name: values for name, values in found.items() if np.isfinite(values[0])}
-    return {name: around(values[0], values[1:], models.seeds, bounds) for name, values in known.items()}
+    return {name: around(values[0], values[1:], models.seeds, bounds) for name, values in found.items()}
 
 
 def around(value: float, resampled: Array, seeds: int, bounds: tuple[float, float]) -> Estimate:

@@ -224,7 +224,7 @@ def regret_table(models: Models, resamples: int = RESAMPLES) -> pd.DataFrame:
     """A row a strategy: mean regret with its interval over seeds, then the mean by metric and by data set."""
     found, means = regrets(drawn(models)), estimate(models, regret_means, (0, math.inf), resamples)
     rows = []
-    for strategy, overall in means.items():
+    for strategy, overall in ((name, one) for name, one in means.items() if one.known):
         mine = {key[1:]: float(value[0]) for key, value in found.items() if key[0] == strategy}
         row: dict[str, object] = {"strategy": strategy, "mean regret [95 %]": overall.text(".3f")}
         for metric, name in models.known(METRICS).items():
