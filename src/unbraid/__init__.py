@@ -2,8 +2,9 @@
 
 from unbraid import data, metrics
 from unbraid.metrics import score
-from unbraid.record import Run, load, load_runs
-from unbraid.represent import Representation, represent
-from unbraid.run import train
+from unbraid.runs.recording import train
+from unbraid.runs.run import Run, load
+from unbraid.runs.table import load_runs
+from unbraid.training.representation import Representation, represent
 
 __all__ = ["Representation", "Run", "data", "load", "load_runs", "metrics", "represent", "score", "train"]

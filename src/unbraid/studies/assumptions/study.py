@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Protocol, Train, Udr
+from unbraid.jobs.models import Protocol, Train, Udr
+from unbraid.jobs.schedule import Job
 from unbraid.methods import METHODS
-from unbraid.study import Job
 
 TITLE = "Challenging common assumptions in the unsupervised learning of disentangled representations"
 SIX = ("beta_vae", "factor_vae", "beta_tc_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae")  # in figure 7's order

@@ -9,9 +9,9 @@ from typing import Any
 
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Embed, Protocol, Train
-from unbraid.record import full_settings
-from unbraid.study import Job
+from unbraid.jobs.models import Embed, Protocol, Train
+from unbraid.jobs.schedule import Job
+from unbraid.runs.run import full_settings
 
 Settings = Mapping[str, Any]
 _NONE: Settings = MappingProxyType({})
