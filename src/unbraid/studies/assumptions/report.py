@@ -17,10 +17,11 @@ import torch
 
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
+from unbraid.pictures import style
 from unbraid.pictures.sheets import Strip, sheet
 from unbraid.pictures.style import data_name, method_name
 from unbraid.pictures.traversals import reconstructions
-from unbraid.report import Figure, Picture, Section, Table, style
+from unbraid.report import Figure, Picture, Section, Table
 from unbraid.report.estimates import SEEDS, mean
 from unbraid.report.runs import failures
 from unbraid.report.sections import Items, section, tabled, verdict_table
