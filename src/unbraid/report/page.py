@@ -161,10 +161,10 @@ class _Page:
         found: dict[int, dict[str, str]] = {}
         notes: dict[int, str] = {}
         left = EMBEDDED
-        missing = [place for place in range(len(runs)) if not pictures(Path(runs["run"][place]))[0]]
+        missing = [place for place in range(len(runs)) if not pictures(Path(runs["run"][place]), self.out)[0]]
         made = {missing[place] for place in choose(runs.iloc[missing].reset_index(drop=True), draw)}
         for place, folder in enumerate(runs["run"]):
-            paths, note = pictures(Path(folder), make=place in made)
+            paths, note = pictures(Path(folder), self.out, make=place in made)
             if note:
                 notes[place] = note
             for kind, path in paths.items():

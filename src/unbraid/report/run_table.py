@@ -33,7 +33,7 @@ from unbraid.jobs.results import Results, flat, read_results
 from unbraid.pictures.style import data_order
 from unbraid.runs.folder import Folder, job_folders
 from unbraid.runs.run import Run
-from unbraid.runs.table import run_row
+from unbraid.runs.table import load_runs, run_row
 
 Array = np.ndarray[Any, Any]
 Describe = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -116,7 +116,7 @@ class RunTable:
         """The table that `save` wrote."""
         try:
             about = json.loads((results / "about.json").read_text(encoding="utf-8"))
-            frame = pd.read_csv(results / "runs.csv.gz", float_precision="round_trip", low_memory=False)
+            frame = pd.read_csv(results / "runs.csv.gz", low_memory=False)
             tables = {}
             for file in sorted(results.glob("*.json.gz")):
                 with gzip.open(file, "rt", encoding="utf-8") as text:
@@ -149,6 +149,11 @@ class RunTable:
         for name, image in (pictures or {}).items():
             with replacing(results / "pictures" / f"{name}.webp") as part:
                 image.convert("RGB").save(part, format="WEBP", quality=82, method=6)
+
+    @classmethod
+    def of_runs(cls, folder: Path) -> RunTable:
+        """The table of any folder of runs."""
+        return cls(load_runs(folder), folder=folder)
 
     def picture(self, name: str, draw: Callable[[], Image.Image | None]) -> Image.Image | None:
         """A picture that was kept with the results, or one drawn from the study's folder; None where there is neither.
