@@ -80,8 +80,9 @@ def _job(study: Path, name: str, **content: Any) -> Path:
 
 def _run(study: Path, name: str, method: str, **content: Any) -> None:
     folder = _job(study, name, kind="Train", **content)
-    config = {"method": method, "settings": {}, "data": {"data": "dsprites"}, "steps": 1, "seed": 3, "precision": "fp32"}
-    (folder / "config.json").write_text(json.dumps({**config, "start": None, "samples": None, "protocol": None}))
+    config = {"method": method, "settings": {}, "data": {"data": "dsprites"}, "steps": 1, "seed": 3}
+    rest = {"precision": "fp32", "start": None, "samples": None, "protocol": None}
+    (folder / "config.json").write_text(json.dumps({**config, **rest}))
 
 
 def test_what_examinations_add_reaches_the_model_they_are_about(tmp_path: Path) -> None:
