@@ -23,7 +23,7 @@ from unbraid.data.sampling import Subset
 from unbraid.engines.local import given_or_local
 from unbraid.errors import InputError
 from unbraid.folder import Folder
-from unbraid.jobs import Protocol
+from unbraid.metrics import ProtocolLike
 from unbraid.population.fitness import Score, check
 from unbraid.population.fitness import label_sets as sets_of
 from unbraid.population.generations import Grown, Member, PopulationConfig, converged, first, succeed
@@ -50,7 +50,7 @@ def evolve(
     settings: Mapping[str, Any] | None = None,
     resolution: int = 64,
     precision: str = "fp32",
-    protocol: Protocol = "dlib",
+    protocol: ProtocolLike | None = "dlib",
     samples: int | None = None,
     latest: bool = False,
     executor: Executor | None = None,
@@ -233,7 +233,7 @@ class _Loop:
     def _sound(self, job: Job) -> bool:
         return self.place.state(job) == "done" and not self.place.faults(job)
 
-    def finish(self, protocol: Protocol, samples: int | None, latest: bool) -> Run:
+    def finish(self, protocol: ProtocolLike | None, samples: int | None, latest: bool) -> Run:
         """Encode and score the best model, which is trained already, in a run of its own."""
         among = self.history[-1:] if latest else self.history
         scored = [one for grown in among for one in grown if not math.isnan(one.score)]

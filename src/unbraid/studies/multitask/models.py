@@ -21,7 +21,7 @@ from unbraid.study import needs_of
 
 METRICS = {
     "scores.mig": "MIG",
-    "scores.factor_vae": "FactorVAE",
+    "scores.factor_vae_score": "FactorVAE",
     "scores.dci.disentanglement": "DCI disentanglement",
     "scores.dci.completeness": "DCI completeness",
     "scores.dci.informativeness": "DCI informativeness",

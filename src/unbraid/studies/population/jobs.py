@@ -15,7 +15,8 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.engines.inline import InlineExecutor
 from unbraid.folder import Folder
-from unbraid.jobs import PIXELS, Protocol
+from unbraid.jobs import PIXELS
+from unbraid.metrics import ProtocolLike
 from unbraid.metrics import score as score_codes
 from unbraid.population import History, evolve, lineage, read_history
 from unbraid.population.fitness import Score
@@ -44,7 +45,7 @@ class Base:
     precision: str = "fp32"
     samples: int | None = None
     """Images that the best model is scored on; None for 50,000."""
-    protocol: Protocol = "dlib"
+    protocol: ProtocolLike | None = "dlib"
 
     @property
     def rows(self) -> int:
