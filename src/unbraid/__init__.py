@@ -1,6 +1,6 @@
 """Unbraid: a laboratory for disentangled representation learning.
 
-The names below are imported on first use, so that `import unbraid.metrics` loads NumPy and not torch.
+Its names are imported on first use, so that `import unbraid.metrics` loads NumPy and no torch.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from unbraid import methods as methods
     from unbraid import metrics as metrics
     from unbraid.metrics import score as score
-    from unbraid.record import Run as Run
-    from unbraid.record import load as load
-    from unbraid.record import load_runs as load_runs
-    from unbraid.represent import Representation as Representation
-    from unbraid.represent import represent as represent
-    from unbraid.run import train as train
+    from unbraid.runs.recording import train as train
+    from unbraid.runs.run import Run as Run
+    from unbraid.runs.run import load as load
+    from unbraid.runs.table import load_runs as load_runs
+    from unbraid.training.representation import Representation as Representation
+    from unbraid.training.representation import represent as represent
 
-_SUBPACKAGES = ("data", "methods", "metrics")
+_PACKAGES = ("data", "methods", "metrics")
 _MODULES = {
-    "Representation": "unbraid.represent",
-    "Run": "unbraid.record",
-    "load": "unbraid.record",
-    "load_runs": "unbraid.record",
-    "represent": "unbraid.represent",
+    "Representation": "unbraid.training.representation",
+    "Run": "unbraid.runs.run",
+    "load": "unbraid.runs.run",
+    "load_runs": "unbraid.runs.table",
+    "represent": "unbraid.training.representation",
     "score": "unbraid.metrics",
-    "train": "unbraid.run",
+    "train": "unbraid.runs.recording",
 }
-__all__ = sorted((*_SUBPACKAGES, *_MODULES))
+__all__ = sorted((*_PACKAGES, *_MODULES))
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
+    if name in _PACKAGES:
         return import_module(f"unbraid.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'unbraid' has no attribute '{name}'")

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import unbraid
-from tests.test_run import TINY
+from tests.examples.tiny_run import TINY
 from unbraid.errors import InputError
 from unbraid.methods import METHODS
 from unbraid.report import VERDICTS, Claim, Figure, Picture, Section, Table

@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 import torch
 
-from tests.methods.squares import squares
-from unbraid.engines.inline import InlineExecutor
+from tests.examples.squares import squares
 from unbraid.errors import InputError
-from unbraid.folder import Folder
-from unbraid.jobs import Train
-from unbraid.record import Run
+from unbraid.jobs.engines.inline import InlineExecutor
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import Place, ordered
+from unbraid.jobs.schedule import run as run_study
 from unbraid.report import Claim, Figure, Picture, Table, write
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import Run
 from unbraid.studies import open_study
 from unbraid.studies.intervention.jobs import DIFFICULTY, TRAINED_DIFFICULTY, Examine, Tuned
 from unbraid.studies.intervention.models import CANDIDATE, CORRELATED, DIFFICULT, METRICS, OURS, PLAIN, Models
 from unbraid.studies.intervention.report import report, table
 from unbraid.studies.intervention.study import ABLATIONS, SCALES, jobs
 from unbraid.studies.intervention.two_samples import effective_share, two_sample_accuracy
-from unbraid.study import Place, ordered
-from unbraid.study import run as run_study
 
 COUNTS = {"paper": 1436, "desk": 276, "smoke": 54}
 

@@ -19,7 +19,8 @@ import pandas as pd
 import pytest
 
 from unbraid.errors import InputError
-from unbraid.jobs import Train
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import run
 from unbraid.report import VERDICTS, Claim, Figure, Picture, Section, Table
 from unbraid.report.estimates import Estimate
 from unbraid.report.runs import columns, pictures
@@ -27,7 +28,6 @@ from unbraid.studies.multitask import claims, paper, tables
 from unbraid.studies.multitask.claims import Judge
 from unbraid.studies.multitask.models import AGREEMENT, ERROR, METRICS, MULTI, Models, extreme, single_mean
 from unbraid.studies.multitask.report import report, table
-from unbraid.study import run
 
 TASKS = 3
 COUNTS = (2, 6, 12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from unbraid.atomic import replacing
+from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.report.parts import Claim, Section
 

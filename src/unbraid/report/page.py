@@ -24,7 +24,7 @@ from urllib.parse import quote
 import pandas as pd
 from markdown_it import MarkdownIt
 
-from unbraid.atomic import replacing
+from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.report import drawings
 from unbraid.report.numbers import digits, numeric, plain, written

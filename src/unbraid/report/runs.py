@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.record import Run
+from unbraid.pictures.traversals import show
 from unbraid.report.numbers import digits, numeric, plain
-from unbraid.show import show
+from unbraid.runs.run import Run
 
 Values = list[float | int | str | None]
 

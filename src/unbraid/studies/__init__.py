@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from unbraid.engines.modules import import_file
 from unbraid.errors import InputError, nearest
-from unbraid.folder import Folder
-from unbraid.record import load_runs
-from unbraid.study import Job
+from unbraid.jobs.engines.modules import import_file
+from unbraid.jobs.schedule import Job
+from unbraid.runs.folder import Folder
+from unbraid.runs.table import load_runs
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section

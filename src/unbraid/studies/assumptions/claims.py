@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from unbraid.figures import data_name, method_name
+from unbraid.pictures.style import data_name, method_name
 from unbraid.report import Claim
 from unbraid.report.estimates import SEEDS, Array, Estimate, Rule, number
 from unbraid.studies.assumptions import measures

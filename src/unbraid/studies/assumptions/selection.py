@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from unbraid.figures import data_name
+from unbraid.pictures.style import data_name
 from unbraid.report.estimates import SEEDS, Array, Estimate, mean
 from unbraid.studies.assumptions.draws import RESAMPLES, Draws, around, drawn, estimate, known_mean, medians
 from unbraid.studies.assumptions.models import METRICS, UDR, Models, quietly

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Train, Udr
+from unbraid.jobs.models import Train, Udr
+from unbraid.jobs.schedule import Job
 from unbraid.methods import METHODS
 from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike
-from unbraid.study import Job
 
 TITLE = "Challenging common assumptions in the unsupervised learning of disentangled representations"
 SIX = ("beta_vae", "factor_vae", "beta_tc_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae")  # in figure 7's order

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from unbraid import figures
+from unbraid.pictures import style
 from unbraid.report.estimates import Array, estimate, mean
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.models import INPUTS, SHARED, SHORT, Models
@@ -46,7 +46,7 @@ def _spread(values: Array, width: float) -> Array:
 def accuracies(models: Models, variant: str) -> Drawing:
     """A panel a setting: what classifiers on r, z and their halves reach, of the factors that pairs share."""
     settings = [name for name in models.settings if _inputs(models, variant, name)]
-    drawing, axes = figures.wrapped(len(settings), 4, 2.3, 1.7, 0.5, sharey=True)
+    drawing, axes = style.wrapped(len(settings), 4, 2.3, 1.7, 0.5, sharey=True)
     told = False
     for axis, setting in zip(axes, settings, strict=True):
         inputs = _inputs(models, variant, setting)
@@ -68,7 +68,7 @@ def accuracies(models: Models, variant: str) -> Drawing:
         axis.grid(axis="x", visible=False)
         axis.set_title(setting, fontsize=8)
     handles: list[Artist] = [_dot(COLOURS[factor], SHORT[factor]) for factor in SHARED[variant]]
-    handles.append(Line2D([], [], color=figures.FAINT, linewidth=0.7, linestyle=":", label="chance"))
+    handles.append(Line2D([], [], color=style.FAINT, linewidth=0.7, linestyle=":", label="chance"))
     _legend(drawing, handles + ([_diamond()] if told else []))
     return drawing
 
@@ -97,7 +97,7 @@ def gaps(models: Models) -> Drawing:
     """A panel a variant and factor: |C(z0) - C(z1)| of each setting, of r for supervised halves."""
     panels = [(variant, place) for variant in models.variants for place in range(2)]
     settings = models.settings
-    drawing, axes = figures.wrapped(len(panels), 2, 3.6, 0.24 * len(settings) + 0.7, 0.4, sharey=True)
+    drawing, axes = style.wrapped(len(panels), 2, 3.6, 0.24 * len(settings) + 0.7, 0.4, sharey=True)
     for axis, (variant, place) in zip(axes, panels, strict=True):
         factor = SHARED[variant][place]
         for at, setting in enumerate(settings):
@@ -133,7 +133,7 @@ TERMS = {"sub_info_max": "InfoMax", "info_min": "InfoMin"}
 
 def trade_off(logs: Logs) -> Drawing:
     """Figure 5: the two terms over steps, a row a variant, a line a seed."""
-    drawing, axes = figures.panels(len(logs), len(TERMS), 3.4, 1.9, 0.5, sharex=True)
+    drawing, axes = style.panels(len(logs), len(TERMS), 3.4, 1.9, 0.5, sharex=True)
     handles: dict[str, Artist] = {}
     for row, (variant, by_setting) in enumerate(logs.items()):
         for column, (term, name) in enumerate(TERMS.items()):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from unbraid.figures import data_name
+from unbraid.pictures.style import data_name
 from unbraid.report import Figure, Picture, Section
 from unbraid.report.estimates import SEEDS
 from unbraid.report.runs import failures

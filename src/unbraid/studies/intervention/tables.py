@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.figures import data_name, data_order
+from unbraid.pictures.style import data_name, data_order
 from unbraid.report.estimates import Array, Estimate, estimate, mean
 from unbraid.studies.intervention import claims, paper
 from unbraid.studies.intervention.models import (

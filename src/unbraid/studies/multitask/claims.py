@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from unbraid.figures import data_name
+from unbraid.pictures.style import data_name
 from unbraid.report import Claim
 from unbraid.report.estimates import SEEDS, Array, Estimate, Rule, counted, estimate, ratio
 from unbraid.studies.multitask import paper

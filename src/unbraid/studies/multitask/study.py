@@ -9,10 +9,10 @@ from typing import Any
 
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Embed, Train
+from unbraid.jobs.models import Embed, Train
+from unbraid.jobs.schedule import Job
 from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike
-from unbraid.record import full_settings
-from unbraid.study import Job
+from unbraid.runs.run import full_settings
 
 Settings = Mapping[str, Any]
 _NONE: Settings = MappingProxyType({})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from unbraid.figures import data_name
+from unbraid.pictures.style import data_name
 from unbraid.report import Claim
 from unbraid.report.comparisons import difference, spread_ratio
 from unbraid.report.estimates import Array, Estimate, Rule, estimate

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from unbraid.figures import data_name
-from unbraid.population import lineages
+from unbraid.pictures.style import data_name
 from unbraid.report import Figure, Picture, Section
 from unbraid.report.estimates import SEEDS
 from unbraid.report.sections import Items, section, tabled, verdict_table
+from unbraid.search import lineages
 from unbraid.studies.population import claims, drawings, paper, tables
 from unbraid.studies.population.looks import Looks, look, searched
 from unbraid.studies.population.models import (

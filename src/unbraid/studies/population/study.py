@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Train
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import Job
 from unbraid.methods import METHODS
 from unbraid.metrics import ProtocolLike
-from unbraid.population.fitness import Score
-from unbraid.population.generations import PopulationConfig
-from unbraid.population.hyperparameters import Hyperparameter, search_space
-from unbraid.rpu import RPUConfig
-from unbraid.rpu.reduction import ReductionConfig
+from unbraid.search import RPUConfig
+from unbraid.search.fitness import Score
+from unbraid.search.generations import PopulationConfig
+from unbraid.search.hyperparameters import Hyperparameter, search_space
+from unbraid.search.reduction import ReductionConfig
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
-from unbraid.study import Job
 
 Settings = Mapping[str, Any]
 TITLE = "Robust disentanglement of a few factors at a time using rPU-VAE"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from unbraid.figures import data_name
+from unbraid.pictures.style import data_name
 from unbraid.report.comparisons import known
 from unbraid.report.estimates import estimate, number
 from unbraid.studies.population import paper
