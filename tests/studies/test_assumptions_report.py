@@ -476,7 +476,7 @@ def test_the_regret_table_has_a_row_a_strategy_with_an_interval() -> None:
 # The report
 
 FULL: dict[str, Score] = {
-    **everywhere(("scores.beta_vae", "scores.mig", *UNSUPERVISED, MEAN, "scores.irs", "scores.udr.lasso"), noise),
+    **everywhere(("scores.beta_vae_score", "scores.mig", *UNSUPERVISED, MEAN, "scores.irs", "scores.udr.lasso"), noise),
     **everywhere((*ACCURACIES, *EFFICIENCIES), noise),
 }  # fmt: skip
 

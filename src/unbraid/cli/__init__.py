@@ -187,7 +187,7 @@ def _column(table: Any, name: str) -> str:
 
 _MEASURED = [
     "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
-    "scores.modularity", "scores.beta_vae", "scores.factor_vae", "scores.irs",
+    "scores.modularity", "scores.beta_vae_score", "scores.factor_vae_score", "scores.irs",
 ]  # fmt: skip
 
 

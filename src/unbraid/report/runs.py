@@ -17,7 +17,7 @@ from unbraid.runs.run import Run
 
 Values = list[float | int | str | None]
 
-PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae", "factor_vae", "irs")
+PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae_score", "factor_vae_score", "irs")
 PICTURES = ("traversals", "unit_traversals", "reconstructions", "umap")
 _ERRORS = ("scores.test.squared_error", "scores.test.accuracy")  # on rows held out
 _FIRST = ("run", "state", "method", "data", "seed", "steps")
