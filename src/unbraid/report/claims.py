@@ -26,11 +26,11 @@ from typing import Generic, Literal, TypeVar, get_args
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.report.estimates import Estimate, number
+from unbraid.report.estimates import SEEDS, Estimate, number
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_TESTABLE = "holds", "does not hold", "inconclusive", "not testable here"
 VERDICTS = (HOLDS, FAILS, INCONCLUSIVE, NOT_TESTABLE)
-FEW = 4
+FEW = 6
 """Cases up to which a summary shows every number."""
 
 Side = Literal["above", "below", "within", "outside"]
@@ -108,19 +108,19 @@ class Need(Generic[Table]):
     def lacking(self, table: Table, numbers: Numbers) -> str:
         """What is lacking in words, empty where there is enough."""
         count = self.count(table, numbers)
-        return "" if count >= self.least else f"{self.what}: {count}; at least {self.least} are needed"
+        return "" if count >= self.least else f"At least {self.least} {self.what} are needed; the table has {count}"
 
 
 def data_sets(least: int) -> Need[object]:
     """The need that every number is a mean over so many data sets with seeds enough."""
-    return Need(least, "data sets with seeds enough", lambda _, numbers: min(
+    return Need(least, f"data sets with {SEEDS} seeds", lambda _, numbers: min(
         (entry.data_sets for entry in numbers.values() if entry.known), default=0
     ))  # fmt: skip
 
 
 def cases(least: int, what: str = "cases") -> Need[object]:
     """The need for so many cases with intervals; `what` says what a case is, such as `data sets`."""
-    return Need(least, f"{what} with seeds enough", lambda _, numbers: sum(
+    return Need(least, f"{what} with {SEEDS} seeds", lambda _, numbers: sum(
         entry.known and entry.has_interval for entry in numbers.values()
     ))  # fmt: skip
 
@@ -156,7 +156,7 @@ class Judged:
     """How the verdict follows from the numbers."""
     key: str = ""
     section: str = ""
-    numbers: Numbers = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=dict, compare=False)
     """By case; those that are not known too."""
     first_verdict: str = ""
     """By the rule of the first edition, where that has changed since."""
@@ -195,9 +195,9 @@ class Claim(Generic[Table]):
         numbers = dict(self.measure(table))
         verdict, remarks = self._verdict(self.rule, numbers, table)
         known = {case: entry for case, entry in numbers.items() if entry.known}
-        note = self.note(table) if self.note else _sample(known) if known else ""
+        note = "" if not known else self.note(table) if self.note else _sample(known)
         ours = "; ".join(filter(None, [summary(known, self.rule, self.form), note]))
-        why = ". ".join([self.rule.text(), *(text[:1].upper() + text[1:] for text in remarks)])
+        why = ". ".join([self.rule.text(), *remarks])
         judged = Judged(self.words, self.paper, ours, verdict, why, self.key, self.section, numbers)
         if self.first_edition is None:
             return judged
@@ -218,7 +218,7 @@ class Claim(Generic[Table]):
             remarks.append(f"Not measured: {', '.join(missing)}")
         verdict = INCONCLUSIVE if remarks else rule.verdict(numbers.values())
         bare = [case or "the number" for case, entry in numbers.items() if entry.known and not entry.has_interval]
-        if bare and verdict == INCONCLUSIVE:
+        if bare and verdict == INCONCLUSIVE and not remarks:
             remarks.append("Too few seeds for an interval" + (f": {', '.join(bare)}" if len(numbers) > 1 else ""))
         return verdict, remarks
 

@@ -55,11 +55,10 @@ def judged(
     there[[not data(name) for name in models.data]] = False
     there[~np.isin(models.method, models.methods if methods is None else list(methods))] = False
     sets = len(set(models.data[there.any(1)]))
-    known = any(entry.known for entry in numbers.values())
-    scale = f"n = {there.sum()} models, {sets} data sets, {models.seeds} seeds a setting" if known else "n = 0 models"
+    scale = f"n = {there.sum()} models, {sets} data sets, {models.seeds} seeds a setting"
     needs = (
-        Need[None](DATA_SETS, "data sets that have what it needs", lambda *_: sets),
-        Need[None](SEEDS, "seeds of most settings", lambda *_: models.seeds),
+        Need[None](DATA_SETS, "data sets with these scores", lambda *_: sets),
+        Need[None](SEEDS, "seeds per setting", lambda *_: models.seeds),
     )
     return Claim[None]("", "", words, paper, rule, lambda _: numbers, needs=needs, note=lambda _: scale).judge(None)
 
