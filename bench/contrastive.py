@@ -22,8 +22,8 @@ from unbraid.data import load
 from unbraid.methods import build
 from unbraid.methods._contrastive import info_max, positives
 from unbraid.methods.contrastive import Contrastive
-from unbraid.resnet import RESNETS
-from unbraid.train import keep_freed_memory
+from unbraid.nets.resnet import RESNETS
+from unbraid.training.device import keep_freed_memory
 
 REGULARIZERS = ("info_min", "ortho", "p_ortho", "hessian")
 

@@ -22,7 +22,7 @@ import torch
 
 from unbraid.data import load
 from unbraid.methods import build
-from unbraid.train import keep_freed_memory
+from unbraid.training.device import keep_freed_memory
 
 BATCH = 64
 CASES = (("dsprites", 64, "intervention"), ("shapes3d", 64, "intervention"), ("dsprites", 32, "small"))
@@ -65,7 +65,7 @@ def peak_megabytes(method: str) -> float:
 
 def metric_seconds() -> tuple[float, float]:
     """Wall and processor seconds of the score, on an untrained β-VAE."""
-    from unbraid.translation import translation_difficulty
+    from unbraid.metrics.translation_difficulty import translation_difficulty
 
     data = load("dsprites", 32)
     learner = build("beta_vae", data, {"network": "intervention"}).prepare("cpu", "fp32")

@@ -190,7 +190,7 @@ def ours_from_images(samples: int, protocol: str) -> float:
     from unbraid import score
     from unbraid.data import load
     from unbraid.methods import build
-    from unbraid.represent import represent
+    from unbraid.training.representation import represent
 
     data = load("dsprites")
     data.sample(BATCH, 0)  # drawing the data set for the first time is nobody's encoding

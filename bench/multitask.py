@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from unbraid.data import load
 from unbraid.methods import Method, Spec, build
-from unbraid.train import keep_freed_memory
+from unbraid.training.device import keep_freed_memory
 
 BATCH = 256
 COUNTS = (1, 5, 10, 50)

@@ -21,10 +21,10 @@ from pathlib import Path
 import torch
 
 from unbraid.data import load
-from unbraid.engines.local import LocalExecutor
-from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve
-from unbraid.population.fitness import fitness, label_sets
-from unbraid.record import Run
+from unbraid.jobs.engines.local import LocalExecutor
+from unbraid.runs.run import Run
+from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve
+from unbraid.search.fitness import fitness, label_sets
 
 METHOD, DATA, SEED = "beta_tc_vae", "dsprites", 0
 

@@ -16,7 +16,7 @@ import torch
 
 from unbraid.data import load
 from unbraid.methods import build
-from unbraid.train import step_seed, train
+from unbraid.training.loop import step_seed, train
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 from torch import Tensor
 
-from unbraid.methods._gaussian import Posterior, log_density, total_correlation
+from unbraid.methods.gaussian import Posterior, log_density, total_correlation
 
 FIGURE = Path(__file__).parents[1] / "docs" / "pictures" / "total_correlation.png"
 BATCHES = [4, 8, 16, 32, 64, 128, 256, 512, 1024]

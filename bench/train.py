@@ -122,7 +122,8 @@ def reference_factor_vae() -> Callable[[], int]:
 def ours(method: str, precision: str) -> Callable[[], int]:
     from unbraid.data import load
     from unbraid.methods import build
-    from unbraid.train import resolve_precision, train
+    from unbraid.training.device import resolve_precision
+    from unbraid.training.loop import train
 
     data = load("dsprites")
     learner = build(method, data).prepare("cpu", resolve_precision(precision, torch.device("cpu")))
@@ -138,8 +139,8 @@ def ours(method: str, precision: str) -> Callable[[], int]:
 def encoding() -> Callable[[], int]:
     from unbraid.data import load
     from unbraid.methods import build
-    from unbraid.represent import represent
-    from unbraid.train import resolve_precision
+    from unbraid.training.device import resolve_precision
+    from unbraid.training.representation import represent
 
     data = load("dsprites")
     learner = build("beta_vae", data).prepare("cpu", resolve_precision("auto", torch.device("cpu")))
@@ -181,7 +182,7 @@ def share_of_the_step(seconds: float) -> float:
 
     import unbraid
     from unbraid.methods.beta_vae import BetaVAE
-    from unbraid.run import _steps
+    from unbraid.runs.recording import _steps
 
     inside, bare = 0.0, BetaVAE.update
 
@@ -194,8 +195,8 @@ def share_of_the_step(seconds: float) -> float:
 
     BetaVAE.update = timed  # type: ignore[method-assign]
     data = unbraid.data.load("dsprites")
-    settings = unbraid.record.full_settings("beta_vae", {})
-    config = unbraid.record.RunConfig("beta_vae", settings, data.describe(), 1 << 40, 0, "fp32")
+    settings = unbraid.runs.run.full_settings("beta_vae", {})
+    config = unbraid.runs.run.RunConfig("beta_vae", settings, data.describe(), 1 << 40, 0, "fp32")
     learner = unbraid.methods.build("beta_vae", data).prepare("cpu", "fp32")
     with tempfile.TemporaryDirectory() as folder:
         run = unbraid.Run(folder)
@@ -227,7 +228,7 @@ def main() -> None:
     if arguments.work:
         print(json.dumps(measure(arguments.work, arguments.seconds)))
         return
-    from unbraid.train import resolve_precision
+    from unbraid.training.device import resolve_precision
 
     auto = resolve_precision("auto", torch.device("cpu"))
     print(f"64x64x1, batch 64, two threads; auto precision is {auto} here; median of {arguments.rounds} rounds")

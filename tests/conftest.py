@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.examples.command import Done, Here
+
 torch.set_num_threads(1)  # tests run side by side
 ROOT = Path(__file__).parents[1]
 os.environ["UNBRAID_CACHE"] = str(ROOT / ".cache")
@@ -32,3 +34,18 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder with nothing in it."""
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """`here("data", "list")`: the command in this process, in an empty folder."""
+    from unbraid import cli
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("sys.argv", ["unbraid", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return Done(int(stop.value.code or 0), *capsys.readouterr())
+
+    return run

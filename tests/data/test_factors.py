@@ -5,21 +5,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
-from unbraid.data.factors import FactorData, Rows, generator
+from tests.examples.numbers import Numbers
+from unbraid.data.factors import Rows, generator
 from unbraid.errors import InputError
-
-
-class Numbers(FactorData):
-    """One pixel a channel: the factors themselves."""
-
-    def __init__(self, sizes: tuple[int, ...]) -> None:
-        self.sizes, self.names = sizes, tuple(f"f{i}" for i in range(len(sizes)))
-        self.image_shape = (len(sizes), 1, 1)
-
-    def _images(self, factors: Tensor, rng: torch.Generator) -> Tensor:
-        return factors.to(torch.uint8)[..., None, None]
 
 
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4))

@@ -19,18 +19,9 @@ from typing import Any
 
 import pytest
 
-from unbraid.data import (
-    cars3d,
-    dsprites_official,
-    files,
-    flowers102,
-    mnist,
-    mpi3d,
-    shapes3d_official,
-    small_norb,
-    stl10,
-)
+from unbraid.data import files
 from unbraid.data.files import RemoteFile
+from unbraid.data.sets import cars3d, dsprites_official, flowers102, mnist, mpi3d, shapes3d_official, small_norb, stl10
 from unbraid.errors import InputError
 
 DATA = bytes(range(256)) * 400

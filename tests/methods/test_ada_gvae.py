@@ -5,8 +5,8 @@ import math
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from tests.methods.squares import squares
-from unbraid.data.weak_pairs import WeakPairs
+from tests.examples.squares import squares
+from unbraid.data.wrappers.weak_pairs import WeakPairs
 from unbraid.methods import build
 from unbraid.methods.ada_gvae import share
 

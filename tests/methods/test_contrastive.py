@@ -11,15 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.methods.squares import paired, squares
+from tests.examples.squares import paired, squares
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
 from unbraid.methods import Spec, build
 from unbraid.methods._contrastive import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
 from unbraid.methods.contrastive import Contrastive
 from unbraid.metrics import probes
-from unbraid.represent import represent
-from unbraid.train import train
+from unbraid.training.loop import train
+from unbraid.training.representation import represent
 
 TAU = 0.3
 TINY: dict[str, Any] = {"network": "resnet_tiny", "latents": 8, "batch_size": 12, "learning_rate": 2e-3}

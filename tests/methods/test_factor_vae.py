@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from tests.methods.squares import squares
+from tests.examples.squares import squares
 from unbraid.errors import InputError
 from unbraid.methods import build
-from unbraid.methods._gaussian import permute_latents
 from unbraid.methods.factor_vae import FactorVAE
+from unbraid.methods.gaussian import permute_latents
 
 SMALL: dict[str, Any] = {"network": "small", "latents": 4, "discriminator_layers": 1, "discriminator_width": 8}
 

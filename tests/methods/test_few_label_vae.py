@@ -11,15 +11,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.methods.squares import squares
+from tests.examples.squares import squares
 from unbraid.data import Rows, load
-from unbraid.data.labelled import LabelledData, factor_labels, with_labels
+from unbraid.data.wrappers.labelled import LabelledData, factor_labels, with_labels
 from unbraid.errors import InputError
 from unbraid.methods import build
 from unbraid.methods.few_label_vae import REGULARIZERS, FewLabelVAE
 from unbraid.metrics import mig
-from unbraid.represent import represent
-from unbraid.train import train
+from unbraid.training.loop import train
+from unbraid.training.representation import represent
 
 NAN = float("nan")
 SMALL = {"network": "small", "latents": 4, "batch_size": 8, "learning_rate": 2e-3}

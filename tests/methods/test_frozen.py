@@ -13,16 +13,16 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from tests.methods.squares import squares, taught
-from tests.test_cli import Here, here  # noqa: F401 (a fixture)
+from tests.examples.command import Here
+from tests.examples.squares import squares, taught
 from unbraid.data import CodeData, RandomTasks, TaskData
-from unbraid.data.codes import scaled_factors
+from unbraid.data.wrappers.codes import scaled_factors
 from unbraid.errors import InputError
 from unbraid.methods import Method, build
-from unbraid.record import Run
-from unbraid.represent import Representation, encode_all, represent
-from unbraid.show import UNIT, save_umap, unit_traversals
-from unbraid.train import train
+from unbraid.pictures.traversals import UNIT, save_umap, unit_traversals
+from unbraid.runs.run import Run
+from unbraid.training.loop import train
+from unbraid.training.representation import Representation, encode_all, represent
 
 SMALL: dict[str, Any] = {"network": "small", "batch_size": 18, "learning_rate": 3e-3}
 
@@ -105,9 +105,9 @@ def test_what_cannot_be_built_is_said() -> None:
 
 
 def test_from_a_run_to_its_codes_to_a_decoder(
-    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["unbraid.represent"], "WHOLE", 600)
+    monkeypatch.setattr(sys.modules["unbraid.training.representation"], "WHOLE", 600)
     # a data set small enough to encode whole
     np.savez(tmp_path / "pictures.npz", images=squares().images_at(range(36))[:, 0].numpy())
     data = ["--data", "image_folder", "--resolution", "16", "--set", "path=pictures.npz", "--set", "channels=1"]

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from tests.methods.squares import squares
+from tests.examples.squares import squares
 from unbraid.errors import InputError
 from unbraid.methods import Spec, build
 from unbraid.methods.infogan_cr import InfoGANCR
-from unbraid.train import train
+from unbraid.training.loop import train
 
 DATA = squares()
 

@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tests.methods.squares import squares
+from tests.examples.squares import squares
 from unbraid.errors import InputError
 from unbraid.methods import METHODS, Spec, build
 from unbraid.methods._intervention import adversarial, intervened, normalised
-from unbraid.methods._translation import EDGE, LEAST, Pairs, cross_entropy, difficulty, first_weights
 from unbraid.methods.intervention import APPENDIX_C, Intervention
+from unbraid.methods.translation import EDGE, LEAST, Pairs, cross_entropy, difficulty, first_weights
 
 DATA = squares()
 SMALL = {"network": "small", "latents": 4, "batch_size": 8, "translation_width": 8}

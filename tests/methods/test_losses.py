@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.distributions import Bernoulli, Normal, kl_divergence
 
-from tests.methods.squares import squares
-from tests.methods.test_gaussian import posterior, total_correlation_by_loops, weights_by_definition
+from tests.examples.posteriors import posterior, total_correlation_by_loops, weights_by_definition
+from tests.examples.squares import squares
 from unbraid.methods import build
-from unbraid.methods._gaussian import Posterior, covariance, permute_latents
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.beta_tc_vae import BetaTCVAE
 from unbraid.methods.dip_vae_ii import code_covariance
 from unbraid.methods.factor_vae import FactorVAE
+from unbraid.methods.gaussian import Posterior, covariance, permute_latents
 from unbraid.methods.vae import VAE, expected_images, negative_log_likelihood
 
 Array = np.ndarray[Any, Any]

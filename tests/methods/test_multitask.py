@@ -13,17 +13,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tests.methods.squares import squares, taught
-from tests.test_cli import Here, here  # noqa: F401 (a fixture)
+from tests.examples.command import Here
+from tests.examples.squares import squares, taught
 from unbraid import nets
 from unbraid.data import FactorData, RandomTasks, Subset, TargetData, TaskData
 from unbraid.errors import InputError
-from unbraid.evidence import held_out_errors
 from unbraid.methods import Method, Spec, build
 from unbraid.methods._tasks import TaskConfig, head_each, measured, task_errors
 from unbraid.methods.multitask import Multitask
-from unbraid.record import Run
-from unbraid.train import train
+from unbraid.metrics.elbo import held_out_errors
+from unbraid.runs.run import Run
+from unbraid.training.loop import train
 
 SMALL: dict[str, Any] = {
     "network": "small", "latents": 4, "batch_size": 18, "learning_rate": 3e-3, "head_width": 16, "head_layers": 2,
@@ -235,11 +235,11 @@ TINY = [
 
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["unbraid.represent"], "WHOLE", 600)
+    monkeypatch.setattr(sys.modules["unbraid.training.representation"], "WHOLE", 600)
 
 
 @pytest.mark.usefixtures("few_rows")
-def test_train_with_random_tasks(here: Here, tmp_path: Path) -> None:  # noqa: F811
+def test_train_with_random_tasks(here: Here, tmp_path: Path) -> None:
     flags = ["--tasks", "2", "--task-factors", "x,y", "--task-width", "4", "--held-out", "0.25"]
     done = here("train", "multitask", *TINY, *flags)
     assert done.returncode == 0, done.stderr
@@ -262,7 +262,7 @@ def test_train_with_random_tasks(here: Here, tmp_path: Path) -> None:  # noqa: F
 
 
 @pytest.mark.usefixtures("few_rows")
-def test_train_with_targets_of_ones_own(here: Here, tmp_path: Path) -> None:  # noqa: F811
+def test_train_with_targets_of_ones_own(here: Here, tmp_path: Path) -> None:
     np.save(tmp_path / "my_targets.npy", np.random.default_rng(0).integers(3, size=(737_280, 2)))
     done = here("train", "one_head", *TINY, "--targets", "my_targets.npy", "--task-kind", "classification,regression")
     assert done.returncode == 0, done.stderr
@@ -276,7 +276,7 @@ def test_train_with_targets_of_ones_own(here: Here, tmp_path: Path) -> None:  # 
 
 
 @pytest.mark.usefixtures("few_rows")
-def test_old_runs_without_tasks_are_still_read(here: Here, tmp_path: Path) -> None:  # noqa: F811
+def test_old_runs_without_tasks_are_still_read(here: Here, tmp_path: Path) -> None:
     arguments = ["--data", "dsprites", "--resolution", "16", "--network", "small", "--steps", "2", "--protocol", "none"]
     assert here("train", "autoencoder", *arguments, "--out", "run").returncode == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())

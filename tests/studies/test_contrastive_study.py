@@ -12,19 +12,19 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from unbraid.engines.inline import InlineExecutor
 from unbraid.errors import InputError
-from unbraid.jobs import Train, Udr
+from unbraid.jobs.engines.inline import InlineExecutor
+from unbraid.jobs.models import Train, Udr
+from unbraid.jobs.schedule import Job, Place, ordered, run
 from unbraid.metrics import probes
-from unbraid.record import Run
 from unbraid.report import Figure, Picture, Table, write
+from unbraid.runs.run import Run
 from unbraid.studies import open_study
 from unbraid.studies.contrastive.jobs import Probe, Rotate
 from unbraid.studies.contrastive.models import Models, rotations, table
 from unbraid.studies.contrastive.report import report
 from unbraid.studies.contrastive.rotations import ROTATIONS, Array, by_dependence, by_labels, ica, varimax_turn
 from unbraid.studies.contrastive.study import SETTINGS, jobs
-from unbraid.study import Job, Place, ordered, run
 
 # Scales
 

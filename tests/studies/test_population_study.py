@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 from unbraid.data import load
-from unbraid.engines.inline import InlineExecutor
 from unbraid.errors import InputError
-from unbraid.folder import Folder
-from unbraid.jobs import Train
-from unbraid.population import lineage, read_history
-from unbraid.record import Run
+from unbraid.jobs.engines.inline import InlineExecutor
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import Job, Place, ordered, run
 from unbraid.report import Figure, Picture, Table
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import Run
+from unbraid.search import lineage, read_history
 from unbraid.studies import open_study, write_report
 from unbraid.studies.population.jobs import Evolve, Match, Recursive, first_epoch, lineage_images
 from unbraid.studies.population.models import (
@@ -37,7 +38,6 @@ from unbraid.studies.population.models import (
 )
 from unbraid.studies.population.report import report
 from unbraid.studies.population.study import FEW, SCALES, SIX, jobs
-from unbraid.study import Job, Place, ordered, run
 
 
 class Smoke(NamedTuple):
@@ -111,7 +111,7 @@ def test_populations_of_one_seed_begin_alike() -> None:
 
 
 def test_settings_of_the_desk_are_ones_the_methods_take() -> None:
-    from unbraid.population.hyperparameters import check_space
+    from unbraid.search.hyperparameters import check_space
 
     for job in jobs("desk"):
         if isinstance(job, Evolve):

@@ -15,9 +15,7 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
-from unbraid import demo as demonstration
-from unbraid import pictures
-from unbraid.atomic import replacing
+from unbraid.cli import demonstration
 from unbraid.cli._flags import Methods, data_flags, setting
 from unbraid.cli._group import PATH, Group, console, say
 from unbraid.cli.population import population
@@ -26,17 +24,20 @@ from unbraid.cli.retrieve import retrieve
 from unbraid.cli.rpu import rpu
 from unbraid.cli.study import study
 from unbraid.data import catalogue, files
+from unbraid.data.atomic import replacing
 from unbraid.errors import InputError, nearest
-from unbraid.folder import left_over
 from unbraid.metrics import PROTOCOLS, ScoreTable, score
-from unbraid.record import Run, load_runs
-from unbraid.represent import encode_all
-from unbraid.run import train as run_training
-from unbraid.show import save_matrices
-from unbraid.show import show as show_run
+from unbraid.metrics.code_files import CodeTable, read_codes
+from unbraid.pictures import sheets
+from unbraid.pictures.traversals import save_matrices
+from unbraid.pictures.traversals import show as show_run
+from unbraid.runs.folder import left_over
+from unbraid.runs.recording import train as run_training
+from unbraid.runs.run import Run
+from unbraid.runs.table import load_runs
 from unbraid.studies import write_report
-from unbraid.tables import CodeTable, read_codes
-from unbraid.train import resolve_device
+from unbraid.training.device import resolve_device
+from unbraid.training.representation import encode_all
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,7 +87,7 @@ def data_list() -> None:
 def data_show(name: str, resolution: int, seed: int, settings: tuple[str, ...], out: Path | None) -> None:
     """Write a contact sheet: random images, and one row per factor that moves only that factor."""
     opened = catalogue.load(name, resolution, **dict(setting(text) for text in settings))
-    click.echo(pictures.save(pictures.contact_sheet(name, opened, seed), out or Path(f"{name}.png")))
+    click.echo(sheets.save(sheets.contact_sheet(name, opened, seed), out or Path(f"{name}.png")))
 
 
 @data.command("get")
@@ -186,7 +187,7 @@ def _column(table: Any, name: str) -> str:
 
 _MEASURED = [
     "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
-    "scores.modularity", "scores.beta_vae", "scores.factor_vae", "scores.irs",
+    "scores.modularity", "scores.beta_vae_score", "scores.factor_vae_score", "scores.irs",
 ]  # fmt: skip
 
 

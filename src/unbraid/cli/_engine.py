@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from unbraid.engines.local import LocalExecutor
 from unbraid.errors import InputError
+from unbraid.jobs.engines.local import LocalExecutor
 
 ENGINE: list[click.Parameter] = [
     click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
@@ -55,7 +55,7 @@ def _executor(
     if engine == "ray":
         if memory_limit is not None:
             raise InputError("--memory-limit is for local workers; Ray has its own memory monitor")
-        from unbraid.engines.ray import RayExecutor
+        from unbraid.jobs.engines.ray import RayExecutor
 
         cluster = RayExecutor(workers, address=address, modules=modules, gpus_per_job=gpus_per_job)
         return cluster, cluster.workers

@@ -13,7 +13,7 @@ from unbraid.cli._flags import Methods, setting
 from unbraid.cli._group import PATH, say
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
-from unbraid.population import Hyperparameter, PopulationConfig, Score, evolve, search_space
+from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, search_space
 
 _DEFAULTS = PopulationConfig()
 _RULES = [
@@ -65,7 +65,7 @@ def _population(method: str, names: set[str], **options: Any) -> None:
             protocol=None if options["protocol"] == "none" else options["protocol"],
             executor=executor, workers=workers, say=say,
         )  # fmt: skip
-    from unbraid.population import lineages  # a second of start-up
+    from unbraid.search import lineages  # a second of start-up
 
     click.echo(f"{out / 'population.csv'}  {len(history.table)} rows")
     click.echo(lineages.save(history.table, out / "population.png", score.name))

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from unbraid.atomic import replacing
 from unbraid.cli._group import PATH, console
+from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.metrics import Scores
-from unbraid.probing import ROWS
-from unbraid.probing import probe as probe_method
-from unbraid.record import Run
-from unbraid.train import resolve_device
+from unbraid.metrics.encoder_probes import ROWS
+from unbraid.metrics.encoder_probes import probe as probe_method
+from unbraid.runs.run import Run
+from unbraid.training.device import resolve_device
 
 
 @click.command()

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from unbraid.cli._group import PATH
-from unbraid.record import Run
-from unbraid.retrieve import retrieve as retrieve_from
+from unbraid.pictures.neighbours import retrieve as retrieve_from
+from unbraid.runs.run import Run
 
 
 @click.command()

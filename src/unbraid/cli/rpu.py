@@ -17,10 +17,9 @@ from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.methods import method_class
 from unbraid.methods.vae import AutoencoderConfig
-from unbraid.population import PopulationConfig
-from unbraid.rpu import RPUConfig
-from unbraid.rpu import rpu as recursion
-from unbraid.rpu.reduction import ReductionConfig
+from unbraid.search import PopulationConfig, RPUConfig
+from unbraid.search import rpu as recursion
+from unbraid.search.reduction import ReductionConfig
 
 _DEFAULTS = RPUConfig()
 _SHARED = {field.name: flag(field) for field in dataclasses.fields(AutoencoderConfig)}

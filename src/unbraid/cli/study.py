@@ -14,10 +14,10 @@ from rich.table import Table
 from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, console, say
 from unbraid.errors import InputError
-from unbraid.folder import Folder
+from unbraid.jobs.schedule import FINISHED, Job, Place, Tally, ordered, tallies
+from unbraid.jobs.schedule import run as run_jobs
+from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
-from unbraid.study import FINISHED, Job, Place, Tally, ordered, tallies
-from unbraid.study import run as run_jobs
 
 COLUMNS = (*FINISHED, "running", "left")
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from unbraid.data import (
+from unbraid.data.factors import FactorData
+from unbraid.data.files import SCREAM, RemoteFile, stored
+from unbraid.data.sets import (
     cars3d,
     cmnist,
     dsprites_official,
@@ -23,20 +25,25 @@ from unbraid.data import (
     small_norb,
     stl10,
 )
-from unbraid.data.arm3d import Arm3D
-from unbraid.data.codes import with_codes
-from unbraid.data.color_dsprites import ColorDSprites
-from unbraid.data.dsprites import DSprites
-from unbraid.data.factors import FactorData
-from unbraid.data.files import SCREAM, RemoteFile, stored
-from unbraid.data.labelled import with_labels
-from unbraid.data.noisy_dsprites import NoisyDSprites
-from unbraid.data.pairs import with_pairs
-from unbraid.data.sampling import with_coarse, with_correlated, with_draws, with_held_out, with_row_file, with_rows
-from unbraid.data.scream_dsprites import ScreamDSprites
-from unbraid.data.shapes3d import Shapes3D
-from unbraid.data.tasks import with_tasks
-from unbraid.data.weak_pairs import with_weak_pairs
+from unbraid.data.sets.arm3d import Arm3D
+from unbraid.data.sets.color_dsprites import ColorDSprites
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.data.sets.noisy_dsprites import NoisyDSprites
+from unbraid.data.sets.scream_dsprites import ScreamDSprites
+from unbraid.data.sets.shapes3d import Shapes3D
+from unbraid.data.wrappers.codes import with_codes
+from unbraid.data.wrappers.labelled import with_labels
+from unbraid.data.wrappers.pairs import with_pairs
+from unbraid.data.wrappers.sampling import (
+    with_coarse,
+    with_correlated,
+    with_draws,
+    with_held_out,
+    with_row_file,
+    with_rows,
+)
+from unbraid.data.wrappers.tasks import with_tasks
+from unbraid.data.wrappers.weak_pairs import with_weak_pairs
 from unbraid.errors import InputError, nearest
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from unbraid.data.drawn import cache_folder
+from unbraid.data.cache import cache_folder
 from unbraid.errors import InputError
 from unbraid.progress import progress
 

@@ -19,8 +19,8 @@ import torch
 from PIL import Image, ImageOps
 from torch import Generator, Tensor
 
-from unbraid.atomic import replacing
-from unbraid.data.drawn import Array
+from unbraid.data.atomic import replacing
+from unbraid.data.cache import Array
 from unbraid.data.factors import FactorData, Index, Rng
 from unbraid.data.files import RemoteFile, checked, needed, room_for
 from unbraid.errors import InputError, nearest

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unbraid.methods._gaussian import Posterior
 from unbraid.methods.base import Batch, Terms, setting
+from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from unbraid.methods._gaussian import Posterior, total_correlation
 from unbraid.methods.base import Terms, setting
+from unbraid.methods.gaussian import Posterior, total_correlation
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
 

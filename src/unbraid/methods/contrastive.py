@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.data.views import Views
+from unbraid.data.wrappers.views import Views
 from unbraid.errors import InputError
 from unbraid.methods import base
 from unbraid.methods._contrastive import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
 from unbraid.methods.base import Batch, Method, Spec, Terms, setting
-from unbraid.resnet import RESNETS, resnet
+from unbraid.nets.resnet import RESNETS, resnet
 
 POSITIVES = ("pairs", "joint", "disjoint")
 HEADS = ("parts", "whole", "none")

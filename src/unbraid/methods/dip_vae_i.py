@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from unbraid.methods._gaussian import Posterior, covariance
 from unbraid.methods._moments import diagonal, off_diagonal
 from unbraid.methods.base import Terms, setting
+from unbraid.methods.gaussian import Posterior, covariance
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from unbraid import nets
 from unbraid.methods._features import feature_columns
-from unbraid.methods._gaussian import Posterior, permute_latents
 from unbraid.methods.base import Batch, Spec, Terms, setting
+from unbraid.methods.gaussian import Posterior, permute_latents
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
 

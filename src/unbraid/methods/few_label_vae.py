@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import InputError
-from unbraid.methods._gaussian import Posterior, total_correlation
 from unbraid.methods.base import Batch, Spec, Terms, setting
+from unbraid.methods.gaussian import Posterior, total_correlation
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
 BASES = ("beta_vae", "beta_tc_vae")

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods import _intervention, _translation
+from unbraid.methods import _intervention, translation
 from unbraid.methods._features import feature_columns
-from unbraid.methods._translation import Pairs
 from unbraid.methods.base import Batch, Method, Spec, Terms, setting
+from unbraid.methods.translation import Pairs
 from unbraid.methods.vae import AutoencoderConfig, expected_images, negative_log_likelihood
 
 WEIGHTINGS = ("learned", "equal")
@@ -149,9 +149,9 @@ class Intervention(Method):
         u, v = images.flatten(1).chunk(2)
         n, config = len(u), self.config
         train, test = (Pairs(u[None, rows], v[None, rows]) for rows in (slice(0, (n + 1) // 2), slice(n // 2, n)))
-        weights = _translation.first_weights(train, config.translation_width)
+        weights = translation.first_weights(train, config.translation_width)
         rate = self.hp["translation_rate"]
-        return _translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
+        return translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
 
     def _intervene(self, codes: Tensor, others: Tensor, features: Tensor) -> Tensor:
         return _intervention.intervened(codes, others, features, self.config.dimensions)

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods._gaussian import Posterior
 from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
+from unbraid.methods.gaussian import Posterior
 
 
 @dataclass(frozen=True)

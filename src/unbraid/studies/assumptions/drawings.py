@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from unbraid import figures
-from unbraid.figures import data_name, method_colour
+from unbraid.pictures import style
+from unbraid.pictures.style import data_name, method_colour
 from unbraid.report.estimates import Array
 from unbraid.studies.assumptions.draws import rank_correlations
 from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, Models
@@ -18,16 +18,16 @@ SMALLEST = 1e-4  # a total correlation below this is drawn as this: the axes are
 
 
 def against_strength(models: Models, column: str, methods: Sequence[str]) -> Drawing:
-    drawing, axes = figures.wrapped(len(models.data_sets))
+    drawing, axes = style.wrapped(len(models.data_sets))
     medians = np.maximum(models.medians(column), SMALLEST)
     for place, (axis, data) in enumerate(zip(axes, models.data_sets, strict=True)):
         _strength_lines(axis, models, medians, data, methods)
-        figures.logarithmic(axis)
+        style.logarithmic(axis)
         axis.set_title(data_name(data), fontsize=9)
         if place % 4 == 0:
             axis.set_ylabel("total correlation", fontsize=8)
     drawing.supxlabel("strength of the regularisation (rank)", fontsize=8)
-    figures.legend(drawing, methods, lines=True)
+    style.legend(drawing, methods, lines=True)
     return drawing
 
 
@@ -36,22 +36,22 @@ def _strength_lines(axis: Axes, models: Models, medians: Array, data: str, metho
     for method in methods:
         cells, places = models.ranks(data, method)
         known = np.isfinite(medians[cells])
-        figures.line(axis, places[known], medians[cells][known], method)
+        style.line(axis, places[known], medians[cells][known], method)
         most = max(most, *places, 1)
     axis.set_xticks(range(1, most + 1))
     axis.set_xlim(0.7, most + 0.3)
 
 
 def mean_against_sampled(models: Models) -> Drawing:
-    drawing, axes = figures.wrapped(len(models.data_sets))
+    drawing, axes = style.wrapped(len(models.data_sets))
     for place, (axis, data) in enumerate(zip(axes, models.data_sets, strict=True)):
         _clouds(axis, models, data, SAMPLED, MEAN, log=True)
-        axis.axline((0, 0), slope=1, color=figures.FAINT, linewidth=0.8, zorder=1)
+        axis.axline((0, 0), slope=1, color=style.FAINT, linewidth=0.8, zorder=1)
         axis.set_title(data_name(data), fontsize=9)
         if place % 4 == 0:
             axis.set_ylabel("log TC (mean)", fontsize=8)
     drawing.supxlabel("log TC (sampled)", fontsize=8)
-    figures.legend(drawing, models.methods)
+    style.legend(drawing, models.methods)
     return drawing
 
 
@@ -60,13 +60,13 @@ def _clouds(axis: Axes, models: Models, data: str, x: str, y: str, log: bool = F
     for method in models.methods:
         both = models.rows([x, y], models.cells(data, method))
         both = np.log(np.clip(both, SMALLEST, None)) if log else both
-        figures.dots(axis, both[:, 0], both[:, 1], method)
+        style.dots(axis, both[:, 0], both[:, 1], method)
 
 
 def metric_pairs(models: Models, data: str) -> Drawing:
     columns = list(models.known(METRICS))
     size = len(columns) - 1
-    drawing, axes = figures.panels(size, size, 1.6, 1.4)
+    drawing, axes = style.panels(size, size, 1.6, 1.4)
     for (row, column), axis in np.ndenumerate(axes):
         if column > row:
             axis.remove()
@@ -76,7 +76,7 @@ def metric_pairs(models: Models, data: str) -> Drawing:
             axis.set_ylabel(METRICS[columns[row + 1]], fontsize=8)
         if row == size - 1:
             axis.set_xlabel(METRICS[columns[column]], fontsize=8)
-    figures.legend(drawing, models.methods)
+    style.legend(drawing, models.methods)
     return drawing
 
 
@@ -96,18 +96,18 @@ def matrices(
     found: Mapping[str, Array], rows: Sequence[str], columns: Sequence[str], width: float, height: float, across: int
 ) -> Drawing:
     """Matrices of correlations by name, rows named at the left and columns below."""
-    drawing, axes = figures.wrapped(len(found), across, width, height, head=0.6)
+    drawing, axes = style.wrapped(len(found), across, width, height, head=0.6)
     last = (len(found) - 1) // across
     for place, (axis, (name, matrix)) in enumerate(zip(axes, found.items(), strict=True)):
         named = place // across >= last - (len(found) % across > 0)  # with nothing below, or a row that is not full
-        figures.correlations(axis, matrix, rows if place % across == 0 else [], columns if named else [])
+        style.correlations(axis, matrix, rows if place % across == 0 else [], columns if named else [])
         axis.set_title(name, fontsize=9)
     return drawing
 
 
 def _grid(rows: Sequence[str], metrics: Mapping[str, str], sharey: str = "none") -> tuple[Drawing, Array]:
     """A panel for each data set (row) and metric (column), named at the left and at the top."""
-    drawing, axes = figures.panels(len(rows), len(metrics), 1.75, 1.5, 0.7, sharey=sharey)
+    drawing, axes = style.panels(len(rows), len(metrics), 1.75, 1.5, 0.7, sharey=sharey)
     for place, name in enumerate(metrics.values()):
         axes[0, place].set_title(name, fontsize=9)
     for place, data in enumerate(rows):
@@ -126,7 +126,7 @@ def scores_by_method(models: Models) -> Drawing:
             _distribution(axis, values[np.isfinite(values)], place, method, rng)
         axis.set_xticks([])
         axis.set_xlim(-0.6, len(models.methods) - 0.4)
-    figures.legend(drawing, models.methods)
+    style.legend(drawing, models.methods)
     return drawing
 
 
@@ -139,7 +139,7 @@ def _distribution(axis: Axes, values: Array, place: int, method: str, rng: np.ra
             body.set_facecolor(method_colour(method))
             body.set_alpha(0.7)
     else:
-        figures.dots(axis, place + rng.uniform(-0.2, 0.2, len(values)), values, method)
+        style.dots(axis, place + rng.uniform(-0.2, 0.2, len(values)), values, method)
     middle = float(np.median(values))
     axis.plot([place - 0.33, place + 0.33], [middle, middle], color="black", linewidth=1.0)
 
@@ -150,7 +150,7 @@ def scores_by_strength(models: Models) -> Drawing:
     for (row, column), axis in np.ndenumerate(axes):
         _strength_lines(axis, models, models.medians(list(metrics)[column]), models.data_sets[row], models.methods)
     drawing.supxlabel("strength of the regularisation (rank)", fontsize=8)
-    figures.legend(drawing, models.methods, lines=True)
+    style.legend(drawing, models.methods, lines=True)
     return drawing
 
 
@@ -161,9 +161,9 @@ def scatter_of_settings(models: Models) -> Drawing:
         medians = models.by_setting(models.medians(list(metrics)[column]))
         for method in models.methods:
             mine = np.array([setting[0] == method for setting in models.settings])
-            figures.dots(axis, medians[0][mine], medians[row + 1][mine], method, 16)
+            style.dots(axis, medians[0][mine], medians[row + 1][mine], method, 16)
     drawing.supxlabel(f"score on {data_name(models.data_sets[0])}", fontsize=8)
-    figures.legend(drawing, models.methods)
+    style.legend(drawing, models.methods)
     return drawing
 
 
@@ -174,5 +174,5 @@ def efficiency(models: Models, column: str) -> Drawing:
         _clouds(axis, models, models.data_sets[row], list(metrics)[place], column)
     drawing.supxlabel("metric", fontsize=8)
     drawing.supylabel("statistical efficiency", fontsize=8)
-    figures.legend(drawing, models.methods)
+    style.legend(drawing, models.methods)
     return drawing

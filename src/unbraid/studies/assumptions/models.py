@@ -18,16 +18,16 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.figures import data_order
-from unbraid.folder import Folder, job_folders
 from unbraid.methods import METHODS
-from unbraid.record import load_runs
+from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
+from unbraid.runs.folder import Folder, job_folders
+from unbraid.runs.table import load_runs
 from unbraid.studies.assumptions.study import SIX
 
 METRICS = {
-    "scores.beta_vae": "BetaVAE",
-    "scores.factor_vae": "FactorVAE",
+    "scores.beta_vae_score": "BetaVAE",
+    "scores.factor_vae_score": "FactorVAE",
     "scores.mig": "MIG",
     "scores.dci.disentanglement": "DCI",
     "scores.modularity": "Modularity",

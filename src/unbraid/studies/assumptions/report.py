@@ -15,17 +15,17 @@ import numpy as np
 import pandas as pd
 import torch
 
-from unbraid import figures
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
-from unbraid.figures import data_name, method_name
-from unbraid.pictures import Strip, sheet
-from unbraid.record import Run
+from unbraid.pictures import style
+from unbraid.pictures.sheets import Strip, sheet
+from unbraid.pictures.style import data_name, method_name
+from unbraid.pictures.traversals import reconstructions
 from unbraid.report import Figure, Picture, Section, Table
-from unbraid.report.estimates import SEEDS, mean
+from unbraid.report.estimates import SEEDS, average
 from unbraid.report.runs import failures
 from unbraid.report.sections import Items, section, tabled, verdict_table
-from unbraid.show import reconstructions
+from unbraid.runs.run import Run
 from unbraid.studies.assumptions import claims, drawings, measures
 from unbraid.studies.assumptions.draws import RESAMPLES, drawn, rank_correlations
 from unbraid.studies.assumptions.models import (
@@ -50,7 +50,7 @@ RULES = (
     "Verdicts follow rules that were fixed beforehand. Each claim comes down to numbers with a 95 % interval, from a "
     "bootstrap that draws the seeds of every setting anew, and one threshold; data sets and settings are taken as "
     "given. A rank correlation (Spearman's) counts from 0.3 on. A claim holds where every interval is on its side of "
-    "the threshold, does not hold where one is wholly on the other, and cannot be said otherwise, nor where a number "
+    "the threshold, does not hold where one is wholly on the other, and inconclusive otherwise, nor where a number "
     "is missing, nor of fewer than two data sets or three seeds a setting. They are verdicts on these runs: other "
     "data, networks and lengths of training may give others."
 )
@@ -90,9 +90,9 @@ def _summary(runs: pd.DataFrame, models: Models, parts: Sequence[Section]) -> Se
 
 def _states(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    for data in figures.data_order(runs["data"].dropna()):
+    for data in style.data_order(runs["data"].dropna()):
         row = {"data": data_name(data)}
-        for method in [name for name in figures.STYLES if name in set(runs["method"])]:
+        for method in [name for name in style.STYLES if name in set(runs["method"])]:
             here = runs[(runs["data"] == data) & (runs["method"] == method)]
             row[method_name(method)] = f"{(here['state'] == 'done').sum()} of {len(here)}"
         rows.append(row)
@@ -111,7 +111,7 @@ class _Look:
 
 
 def _reconstruction(done: pd.DataFrame, folder: Path | None, seeds: int) -> Section:
-    sets = figures.data_order(done["data"]) if folder is not None else []
+    sets = style.data_order(done["data"]) if folder is not None else []
     looks, faults = dict[str, list[_Look]](), list[str]()
     rng = np.random.default_rng(0)
     for data in sets:
@@ -340,8 +340,8 @@ def _udr_table(models: Models) -> pd.DataFrame:
     rows = []
     for place, name in enumerate(scores.values()):
         row: dict[str, object] = {"score": name}
-        row |= {metric: round(mean(stacked[:, place, at]), 2) for at, metric in enumerate(metrics.values())}
-        rows.append({**row, "mean": round(mean(stacked[:, place].ravel()), 2)})
+        row |= {metric: round(average(stacked[:, place, at]), 2) for at, metric in enumerate(metrics.values())}
+        rows.append({**row, "mean": round(average(stacked[:, place].ravel()), 2)})
     return pd.DataFrame(rows)
 
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from unbraid import figures
-from unbraid.report.estimates import Array, estimate, mean
+from unbraid.pictures import style
+from unbraid.report.estimates import Array, average, mean
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.models import INPUTS, SHARED, SHORT, Models
 
@@ -46,7 +46,7 @@ def _spread(values: Array, width: float) -> Array:
 def accuracies(models: Models, variant: str) -> Drawing:
     """A panel a setting: what classifiers on r, z and their halves reach, of the factors that pairs share."""
     settings = [name for name in models.settings if _inputs(models, variant, name)]
-    drawing, axes = figures.wrapped(len(settings), 4, 2.3, 1.7, 0.5, sharey=True)
+    drawing, axes = style.wrapped(len(settings), 4, 2.3, 1.7, 0.5, sharey=True)
     told = False
     for axis, setting in zip(axes, settings, strict=True):
         inputs = _inputs(models, variant, setting)
@@ -59,7 +59,7 @@ def accuracies(models: Models, variant: str) -> Drawing:
             if theirs:
                 told = True
                 axis.plot(*zip(*theirs, strict=True), **PAPER)
-            chance = mean(models.chance(variant, setting, factor))
+            chance = average(models.chance(variant, setting, factor))
             if np.isfinite(chance):
                 axis.axhline(chance, color=COLOURS[factor], linewidth=0.7, linestyle=":", zorder=1)
         axis.set_xticks(range(len(inputs)), inputs)
@@ -68,7 +68,7 @@ def accuracies(models: Models, variant: str) -> Drawing:
         axis.grid(axis="x", visible=False)
         axis.set_title(setting, fontsize=8)
     handles: list[Artist] = [_dot(COLOURS[factor], SHORT[factor]) for factor in SHARED[variant]]
-    handles.append(Line2D([], [], color=figures.FAINT, linewidth=0.7, linestyle=":", label="chance"))
+    handles.append(Line2D([], [], color=style.FAINT, linewidth=0.7, linestyle=":", label="chance"))
     _legend(drawing, handles + ([_diamond()] if told else []))
     return drawing
 
@@ -84,7 +84,7 @@ def _inputs(models: Models, variant: str, setting: str) -> list[str]:
 
 def _columns(axis: Axes, x: Array, values: Sequence[Array], colour: str) -> None:
     """A bar up to each mean, its interval, and a dot a seed; all at once, for there are hundreds."""
-    found = [estimate(seeds) for seeds in values]
+    found = [mean(seeds) for seeds in values]
     means, lows, highs = (np.array([getattr(entry, end) for entry in found]) for end in ("value", "low", "high"))
     axis.bar(x, np.nan_to_num(means), 0.32, color=colour, alpha=0.35, linewidth=0, zorder=2)
     axis.vlines(x, np.maximum(lows, 0), np.minimum(highs, 100), color=colour, linewidth=1.0, zorder=3)
@@ -97,7 +97,7 @@ def gaps(models: Models) -> Drawing:
     """A panel a variant and factor: |C(z0) - C(z1)| of each setting, of r for supervised halves."""
     panels = [(variant, place) for variant in models.variants for place in range(2)]
     settings = models.settings
-    drawing, axes = figures.wrapped(len(panels), 2, 3.6, 0.24 * len(settings) + 0.7, 0.4, sharey=True)
+    drawing, axes = style.wrapped(len(panels), 2, 3.6, 0.24 * len(settings) + 0.7, 0.4, sharey=True)
     for axis, (variant, place) in zip(axes, panels, strict=True):
         factor = SHARED[variant][place]
         for at, setting in enumerate(settings):
@@ -120,7 +120,7 @@ def _row(axis: Axes, y: float, values: Array, colour: str) -> None:
     known = values[np.isfinite(values)]
     if not len(known):
         return
-    found = estimate(values)
+    found = mean(values)
     if np.isfinite(found.low):
         axis.plot([max(found.low, 0), found.high], [y, y], color=colour, linewidth=1.1, zorder=2)
     axis.plot([found.value] * 2, [y - 0.28, y + 0.28], color=colour, linewidth=1.8, zorder=3)
@@ -133,7 +133,7 @@ TERMS = {"sub_info_max": "InfoMax", "info_min": "InfoMin"}
 
 def trade_off(logs: Logs) -> Drawing:
     """Figure 5: the two terms over steps, a row a variant, a line a seed."""
-    drawing, axes = figures.panels(len(logs), len(TERMS), 3.4, 1.9, 0.5, sharex=True)
+    drawing, axes = style.panels(len(logs), len(TERMS), 3.4, 1.9, 0.5, sharex=True)
     handles: dict[str, Artist] = {}
     for row, (variant, by_setting) in enumerate(logs.items()):
         for column, (term, name) in enumerate(TERMS.items()):

@@ -12,13 +12,13 @@ from typing import Any
 
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
-from unbraid.folder import Folder
-from unbraid.jobs import Train
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import Job
 from unbraid.metrics import Scores, dci, med, probes
-from unbraid.probing import Reading, read
-from unbraid.record import Run
+from unbraid.metrics.encoder_probes import Reading, read
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import Run
 from unbraid.studies.contrastive.rotations import ROTATIONS, Array, Groups, by_dependence, by_labels
-from unbraid.study import Job
 
 Found = dict[str, Any]
 SEED = 0  # that chooses the images

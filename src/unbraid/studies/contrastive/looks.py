@@ -10,11 +10,11 @@ import torch
 from PIL import Image
 
 from unbraid.data.factors import generator
-from unbraid.data.views import Views
+from unbraid.data.wrappers.views import Views
 from unbraid.errors import InputError
-from unbraid.pictures import Strip, sheet
-from unbraid.record import Run
-from unbraid.show import to_bytes
+from unbraid.pictures.sheets import Strip, sheet
+from unbraid.pictures.traversals import to_bytes
+from unbraid.runs.run import Run
 from unbraid.studies.contrastive.models import SHARED, Models
 
 PAIRS = 8  # shown

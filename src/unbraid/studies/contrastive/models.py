@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.folder import Folder, job_folders
-from unbraid.record import Run, load_runs
+from unbraid.jobs.schedule import needs_of
 from unbraid.report.estimates import Array
+from unbraid.runs.folder import Folder, job_folders
+from unbraid.runs.run import Run
+from unbraid.runs.table import load_runs
 from unbraid.studies.contrastive.study import SETTINGS
-from unbraid.study import needs_of
 
 REGULARIZERS = ("hessian", "info_min", "ortho", "p_ortho")
 SHORT = {"digit": "DC", "background": "BC", "location": "DL"}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Train, Udr
+from unbraid.jobs.models import Train, Udr
+from unbraid.jobs.schedule import Job
 from unbraid.studies.contrastive.jobs import Probe, Rotate
-from unbraid.study import Job
 
 Settings = Mapping[str, Any]
 TITLE = "Unsupervised disentanglement without autoencoding: pitfalls and future directions"

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from scipy.stats import spearmanr
 
-from unbraid import figures
-from unbraid.figures import data_name
-from unbraid.report.estimates import Array, estimate
+from unbraid.pictures import style
+from unbraid.pictures.style import data_name
+from unbraid.report.estimates import Array, mean
 from unbraid.studies.intervention import paper
 from unbraid.studies.intervention.models import (
     COMPARED,
@@ -45,7 +45,7 @@ def _paper() -> Line2D:
 def scores(models: Models) -> Drawing:
     """Tables 1 to 3: a row a data set, a panel a metric, a line a model; independent and correlated factors."""
     rows = [data for data in models.data_sets if models.metrics(data)]
-    drawing, axes = figures.panels(max(len(rows), 1), len(METRICS), 2.7, 1.75, 0.5, sharex="col")
+    drawing, axes = style.panels(max(len(rows), 1), len(METRICS), 2.7, 1.75, 0.5, sharex="col")
     for row, data in enumerate(rows):
         for place, (column, metric) in enumerate(METRICS.items()):
             axis = axes[row, place]
@@ -68,7 +68,7 @@ def scores(models: Models) -> Drawing:
 
 def _marks(axis: Axes, y: float, values: Array, said: float | None, colour: str) -> None:
     """Seeds as faint dots, their mean with its interval, the paper's mean as a diamond."""
-    found = estimate(values)
+    found = mean(values)
     if found.known:
         known = values[np.isfinite(values)]
         axis.plot(known, [y] * len(known), "o", color=colour, markersize=2.5, alpha=0.45, markeredgewidth=0)
@@ -82,13 +82,13 @@ def _marks(axis: Axes, y: float, values: Array, said: float | None, colour: str)
 def rank_matrices(models: Models) -> Drawing:
     """Figure 3: rank correlations of difficulty and scores over FactorVAE models, a panel a data set."""
     shown = models.ranked
-    drawing, axes = figures.wrapped(len(shown), 3, 2.3, 2.2, 0.2)
+    drawing, axes = style.wrapped(len(shown), 3, 2.3, 2.2, 0.2)
     names = ["difficulty", *METRICS.values()]
     for axis, data in zip(axes, shown, strict=True):
         table = models.factor_vaes(data)
         columns = [table[name].to_numpy(float) if name in table else np.nan for name in (DIFFICULT, *METRICS)]
         matrix = np.array([[_spearman(a, b) for b in columns] for a in columns])
-        figures.correlations(axis, matrix, names, names)
+        style.correlations(axis, matrix, names, names)
         axis.set_title(f"{data_name(data)}, {len(table)} models", fontsize=8)
     return drawing
 
@@ -106,7 +106,7 @@ def _spearman(a: Array | float, b: Array | float) -> float:
 def rank_scatter(models: Models) -> Drawing:
     """The models behind figure 3: difficulty against each score, a row a data set."""
     shown = models.ranked
-    drawing, axes = figures.panels(max(len(shown), 1), len(METRICS), 2.5, 1.9, 0.5)
+    drawing, axes = style.panels(max(len(shown), 1), len(METRICS), 2.5, 1.9, 0.5)
     strengths = sorted({gamma for data in shown for gamma in models.factor_vaes(data)["gamma"]})
     for row, data in enumerate(shown):
         table = models.factor_vaes(data)
@@ -125,7 +125,7 @@ def rank_scatter(models: Models) -> Drawing:
 
 def joints(tables: Mapping[str, tuple[Array, str, str]]) -> Drawing:
     """Figure 6: how often two factors have these values together, the most frequent as 1; a panel a data set."""
-    drawing, axes = figures.wrapped(len(tables), 3, 2.4, 2.2, 0.2)
+    drawing, axes = style.wrapped(len(tables), 3, 2.4, 2.2, 0.2)
     for axis, (data, (table, across, down)) in zip(axes, tables.items(), strict=True):
         image = axis.imshow(table / max(table.max(), 1e-12), cmap="viridis", vmin=0, vmax=1, aspect="auto")
         axis.grid(False)
@@ -138,7 +138,7 @@ def joints(tables: Mapping[str, tuple[Array, str, str]]) -> Drawing:
 
 def importances(matrices: Mapping[str, Array], factors: Sequence[str], marked: Sequence[str]) -> Drawing:
     """Figure 4 (a): the importance of each code for each factor; correlated factors in red."""
-    drawing, axes = figures.wrapped(len(matrices), 3, 2.8, 2.6, 0.2)
+    drawing, axes = style.wrapped(len(matrices), 3, 2.8, 2.6, 0.2)
     for axis, (name, matrix) in zip(axes, matrices.items(), strict=True):
         axis.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         axis.grid(False)
@@ -157,14 +157,14 @@ def importances(matrices: Mapping[str, Array], factors: Sequence[str], marked: S
 
 def two_samples(models: Models) -> Drawing:
     """Accuracies of the two-sample test without W's weights and with them; a line a seed."""
-    drawing, axes = figures.wrapped(len(models.data_sets), 3, 2.1, 1.9, 0.4, sharey=True)
+    drawing, axes = style.wrapped(len(models.data_sets), 3, 2.1, 1.9, 0.4, sharey=True)
     for axis, data in zip(axes, models.data_sets, strict=True):
         at = models.data_sets.index(data)
         for start, relation in ((0, INDEPENDENT), (3, CORRELATED)):
             plain, weighted = (models.scores(column, OURS, relation)[at] for column in (PLAIN, WEIGHTED))
             for pair in zip(plain, weighted, strict=True):
                 axis.plot([start, start + 1], pair, "o-", color=COLOURS[relation], markersize=3.5, linewidth=1)
-        axis.axhline(0.5, color=figures.FAINT, linewidth=0.8, linestyle="--")
+        axis.axhline(0.5, color=style.FAINT, linewidth=0.8, linestyle="--")
         axis.set_xticks([0, 1, 3, 4], ["plain", "W", "plain", "W"], fontsize=7)
         axis.set_xlim(-0.6, 4.6)
         axis.set_ylim(0.4, 1.02)

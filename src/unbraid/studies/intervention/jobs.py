@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.atomic import replacing
 from unbraid.data import FactorData
+from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
-from unbraid.folder import Folder
-from unbraid.jobs import Train
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import Job
 from unbraid.methods import Method
 from unbraid.methods.intervention import Intervention
 from unbraid.metrics import ScoreTable, score
-from unbraid.record import Run
-from unbraid.represent import represent
+from unbraid.metrics.translation_difficulty import translation_difficulty
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import Run
 from unbraid.studies.intervention.two_samples import effective_share, two_sample_accuracy
-from unbraid.study import Job
-from unbraid.train import step_seed
-from unbraid.translation import translation_difficulty
+from unbraid.training.loop import step_seed
+from unbraid.training.representation import represent
 
 Array = np.ndarray[Any, Any]
 CHOSEN = ("lambda_1", "lambda_2")

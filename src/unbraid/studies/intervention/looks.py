@@ -15,13 +15,13 @@ from torch import Tensor
 
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
-from unbraid.figures import data_name
 from unbraid.methods.base import Method
-from unbraid.pictures import Strip, beside, sheet
-from unbraid.record import Run
+from unbraid.pictures.neighbours import Query, neighbour_sheet
+from unbraid.pictures.sheets import Strip, beside, sheet
+from unbraid.pictures.style import data_name
+from unbraid.pictures.traversals import exchanges, reconstructions, traverse
 from unbraid.report.estimates import Array
-from unbraid.retrieve import Query, neighbour_sheet
-from unbraid.show import exchanges, reconstructions, traverse
+from unbraid.runs.run import Run
 from unbraid.studies.intervention import drawings
 from unbraid.studies.intervention.models import CORRELATED, METRICS, OTHERS, OURS, Kind, Models, numbers
 

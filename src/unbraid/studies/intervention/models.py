@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.figures import data_order
-from unbraid.folder import Folder, job_folders
-from unbraid.record import Run, load_runs
+from unbraid.jobs.schedule import needs_of
+from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
+from unbraid.runs.folder import Folder, job_folders
+from unbraid.runs.run import Run
+from unbraid.runs.table import load_runs
 from unbraid.studies.intervention.jobs import CHOSEN, DIFFICULTY, TRAINED_DIFFICULTY
 from unbraid.studies.intervention.study import ABLATIONS, GAMMAS, RIVALS
-from unbraid.study import needs_of
 
 METRICS = {"scores.dci.disentanglement": "DCI", "scores.sap": "SAP", "scores.irs": "IRS"}
 DIFFICULT, CHOOSING = f"scores.{DIFFICULTY}", f"scores.{TRAINED_DIFFICULTY}"

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs import Train
+from unbraid.jobs.models import Train
+from unbraid.jobs.schedule import Job
 from unbraid.methods.intervention import APPENDIX_C
 from unbraid.metrics import PROTOCOLS
 from unbraid.studies.intervention.jobs import Examine, Tuned
-from unbraid.study import Job
 
 Settings = Mapping[str, Any]
 _NONE: Settings = MappingProxyType({})

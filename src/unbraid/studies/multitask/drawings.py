@@ -12,9 +12,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from unbraid import figures
-from unbraid.figures import data_name
-from unbraid.report.estimates import Array, estimate
+from unbraid.pictures import style
+from unbraid.pictures.style import data_name
+from unbraid.report.estimates import Array, mean
 from unbraid.studies.multitask import paper
 from unbraid.studies.multitask.models import (
     ERROR,
@@ -79,7 +79,7 @@ def _bars(axis: Axes, bars: Sequence[Bars], names: Sequence[str]) -> None:
 
 def _bar(axis: Axes, x: float, width: float, entry: Bars, data: int) -> None:
     seeds = entry.values[data]
-    found = estimate(seeds)
+    found = mean(seeds)
     if found.known:
         axis.bar(x, found.value, width * 0.92, color=entry.colour, linewidth=0, zorder=2)
         known = seeds[np.isfinite(seeds)]
@@ -101,7 +101,7 @@ def _bar(axis: Axes, x: float, width: float, entry: Bars, data: int) -> None:
 
 
 def _grid(count: int) -> tuple[Drawing, list[Axes]]:
-    return figures.wrapped(count, 3, 3.1, 1.9, 0.6)
+    return style.wrapped(count, 3, 3.1, 1.9, 0.6)
 
 
 def _said(models: Models, model: str, metric: str) -> list[float | None]:
@@ -133,7 +133,7 @@ def scores(models: Models, shown: Sequence[str]) -> Drawing:
 
 def joint_errors(models: Models) -> Drawing:
     """A panel a data set: their tasks are on scales of their own."""
-    drawing, axes = figures.wrapped(len(models.data_sets), 3, 2.6, 2.1, 0.5)
+    drawing, axes = style.wrapped(len(models.data_sets), 3, 2.6, 2.1, 0.5)
     values = {
         "random": models.scores(ERROR, RANDOM),
         "single-mean": single_mean(models, ERROR),
@@ -178,7 +178,7 @@ def by_count(models: Models) -> Drawing:
 
 def _line(axis: Axes, x: Array, values: Array, colour: str) -> None:
     """Means over seeds (points, seeds) with their intervals."""
-    found = [estimate(row) for row in values]
+    found = [mean(row) for row in values]
     known = np.array([entry.known for entry in found], bool)
     means = np.array([entry.value for entry in found])
     axis.plot(x[known], means[known], color=colour, marker="o", markersize=3.2, linewidth=1.1)
@@ -201,7 +201,7 @@ def by_split(models: Models, splits: Mapping[str, Kind]) -> Drawing:
 
 def embeddings(rows: Mapping[str, tuple[Array, Array]], factors: Sequence[str], sizes: Sequence[int]) -> Drawing:
     """A row a model, a column a factor: places (n, 2) coloured by the factor's values (n, k)."""
-    drawing, axes = figures.panels(len(rows), len(factors), 1.3, 1.3, 0.25)
+    drawing, axes = style.panels(len(rows), len(factors), 1.3, 1.3, 0.25)
     for row, (name, (places, values)) in enumerate(rows.items()):
         for column, factor in enumerate(factors):
             axis = axes[row, column]

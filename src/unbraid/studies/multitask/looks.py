@@ -14,16 +14,16 @@ from torch import Tensor
 
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
-from unbraid.figures import data_name
-from unbraid.folder import job_folders
+from unbraid.jobs.schedule import needs_of
 from unbraid.methods.base import Method
-from unbraid.pictures import Strip, beside, sheet
-from unbraid.record import Run
+from unbraid.pictures.sheets import Strip, beside, sheet
+from unbraid.pictures.style import data_name
+from unbraid.pictures.traversals import to_bytes, unit_traversals
 from unbraid.report.estimates import Array
-from unbraid.show import to_bytes, unit_traversals
+from unbraid.runs.folder import job_folders
+from unbraid.runs.run import Run
 from unbraid.studies.multitask import drawings
 from unbraid.studies.multitask.models import LOOKED_AT, Kind, Models, decoder_on
-from unbraid.study import needs_of
 
 IMAGES = 12  # of a row of reconstructions
 TITLES = dict(zip(LOOKED_AT, ("random encoder", "single-task encoder", "multi-task encoder"), strict=True))

@@ -13,15 +13,16 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.figures import data_order
-from unbraid.folder import Folder, job_folders
-from unbraid.record import Run, load_runs
+from unbraid.jobs.schedule import needs_of
+from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
-from unbraid.study import needs_of
+from unbraid.runs.folder import Folder, job_folders
+from unbraid.runs.run import Run
+from unbraid.runs.table import load_runs
 
 METRICS = {
     "scores.mig": "MIG",
-    "scores.factor_vae": "FactorVAE",
+    "scores.factor_vae_score": "FactorVAE",
     "scores.dci.disentanglement": "DCI disentanglement",
     "scores.dci.completeness": "DCI completeness",
     "scores.dci.informativeness": "DCI informativeness",

@@ -11,10 +11,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from unbraid import figures
-from unbraid.figures import data_name
-from unbraid.report.comparisons import known
-from unbraid.report.estimates import Array, estimate
+from unbraid.pictures import style
+from unbraid.pictures.style import data_name
+from unbraid.report.estimates import Array, known, mean
 from unbraid.studies.population.models import BY_DCI, BY_FEW, BY_MIG, BY_UDR, METRICS, NAMES, RPU, Models
 
 COLOURS = {RPU: "#B03A2E", BY_MIG: "#0072B2", BY_DCI: "#E69F00", BY_FEW: "#56B4E9", BY_UDR: "#CC79A7"}
@@ -25,7 +24,7 @@ PLAIN, INK = "#777777", "#222222"
 def scores(models: Models, approaches: Sequence[str], data_sets: Sequence[str]) -> Drawing:
     """A row a data set, a column a metric: the models of each approach, with their mean and its interval."""
     width = 1.6 + 0.42 * len(approaches)
-    drawing, axes = figures.panels(len(data_sets), len(METRICS), width, 2.9, 0.1)
+    drawing, axes = style.panels(len(data_sets), len(METRICS), width, 2.9, 0.1)
     for row, data in enumerate(data_sets):
         there = [approach for approach in approaches if len(models.of_approach(approach, data))]
         for axis, (column, metric) in zip(axes[row], METRICS.items(), strict=True):
@@ -47,15 +46,15 @@ def _column(axis: Axes, place: float, values: Array, colour: str) -> None:
         return
     beside = place + 0.34 * ((np.arange(len(found)) + 0.5) / len(found) - 0.5)
     axis.plot(beside, found, "o", color=colour, markersize=3.4, alpha=0.65, markeredgewidth=0, zorder=3)
-    mean = estimate(found)
-    axis.plot([place - 0.3, place + 0.3], [mean.value] * 2, color=INK, linewidth=1.6, zorder=4)
-    if np.isfinite(mean.low):
-        axis.plot([place] * 2, [max(mean.low, 0), mean.high], color=INK, linewidth=0.8, zorder=2)
+    middle = mean(found)
+    axis.plot([place - 0.3, place + 0.3], [middle.value] * 2, color=INK, linewidth=1.6, zorder=4)
+    if np.isfinite(middle.low):
+        axis.plot([place] * 2, [max(middle.low, 0), middle.high], color=INK, linewidth=0.8, zorder=2)
 
 
 def leaf_runs(models: Models, data_sets: Sequence[str]) -> Drawing:
     """A row a data set, a column a metric: scores against the number of leaf-runs, a line a seed and their mean."""
-    drawing, axes = figures.panels(len(data_sets), len(METRICS), 2.9, 2.3, 0.35)
+    drawing, axes = style.panels(len(data_sets), len(METRICS), 2.9, 2.3, 0.35)
     for row, data in enumerate(data_sets):
         for axis, (column, metric) in zip(axes[row], METRICS.items(), strict=True):
             table = models.leaf_scores(data, column)
@@ -75,7 +74,7 @@ def hyperparameters(histories: Mapping[str, pd.DataFrame], names: Sequence[str])
 
     A colour for each history.
     """
-    drawing, axes = figures.wrapped(len(names) + 1, 2, 3.3, 2.0, 0.45)
+    drawing, axes = style.wrapped(len(names) + 1, 2, 3.3, 2.0, 0.45)
     for (title, table), colour in zip(histories.items(), SEED_COLOURS * len(histories), strict=False):
         rows = table.dropna(subset=["score"]).groupby("generation")
         at = np.array(sorted(rows.groups)) + 1
@@ -86,10 +85,10 @@ def hyperparameters(histories: Mapping[str, pd.DataFrame], names: Sequence[str])
             axis.fill_between(at, values.min(), values.max(), color=colour, alpha=0.1, linewidth=0)
     for axis, name in zip(axes, ["best score", *names], strict=True):
         axis.set_title(name.replace("_", " "), fontsize=9, loc="left")
-        axis.set_xlabel("generation", fontsize=7, color=figures.FAINT)
+        axis.set_xlabel("generation", fontsize=7, color=style.FAINT)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axis in axes[1:]:
-        figures.logarithmic(axis)
+        style.logarithmic(axis)
     _legend(drawing, dict(zip(histories, SEED_COLOURS * len(histories), strict=False)))
     return drawing
 
@@ -103,7 +102,7 @@ def known_factors(models: Models, data: str) -> Drawing:
         for leaf in (sorted(set(rows["leaf"]) - {0}) or [0])
     ]
     factors = next(list(told[0]) for told in epochs["knows"] if told)
-    drawing, axes = figures.wrapped(len(paths), 3, 2.5, 1.9, 0.1)
+    drawing, axes = style.wrapped(len(paths), 3, 2.5, 1.9, 0.1)
     for axis, (seed, leaf, rows) in zip(axes, paths, strict=True):
         shown = rows[rows["latents"].map(len) > 0]
         cells = np.array([[max(latent[name] for latent in told) for name in factors] for told in shown["knows"]])

@@ -13,18 +13,18 @@ import pandas as pd
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.engines.inline import InlineExecutor
-from unbraid.folder import Folder
-from unbraid.jobs import PIXELS, Protocol
+from unbraid.jobs.engines.inline import InlineExecutor
+from unbraid.jobs.models import PIXELS
+from unbraid.jobs.schedule import Job
+from unbraid.metrics import ProtocolLike
 from unbraid.metrics import score as score_codes
-from unbraid.population import History, evolve, lineage, read_history
-from unbraid.population.fitness import Score
-from unbraid.population.generations import PopulationConfig
-from unbraid.record import NUMBERS, Run, full_settings
-from unbraid.represent import represent
-from unbraid.rpu import RPUConfig, rpu
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import NUMBERS, Run, full_settings
+from unbraid.search import History, RPUConfig, evolve, lineage, read_history, rpu
+from unbraid.search.fitness import Score
+from unbraid.search.generations import PopulationConfig
 from unbraid.studies.population.knowledge import knowledge
-from unbraid.study import Job
+from unbraid.training.representation import represent
 
 Outcome = dict[str, Any]
 MODELS = 5  # of a member that is judged by UDR
@@ -44,7 +44,7 @@ class Base:
     precision: str = "fp32"
     samples: int | None = None
     """Images that the best model is scored on; None for 50,000."""
-    protocol: Protocol = "dlib"
+    protocol: ProtocolLike | None = "dlib"
 
     @property
     def rows(self) -> int:

@@ -10,7 +10,7 @@ import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
 from unbraid.errors import InputError
-from unbraid.population import read_history
+from unbraid.search import read_history
 from unbraid.studies.population.models import BY_MIG, Models
 
 SEEDS = 5  # shown below each other at most
@@ -101,7 +101,7 @@ def below(sheets: dict[str, Image.Image]) -> Image.Image | None:
 
 def searched(tables: Sequence[pd.DataFrame]) -> list[str]:
     """The hyperparameters that all of these histories have."""
-    from unbraid.population.lineages import hyperparameter_names
+    from unbraid.search.lineages import hyperparameter_names
 
     names = hyperparameter_names(tables[0]) if tables else []
     return [name for name in names if all(name in table for table in tables)]

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.figures import data_order, method_name
-from unbraid.folder import Folder, job_folders
-from unbraid.record import load_runs
+from unbraid.pictures.style import data_order, method_name
 from unbraid.report.estimates import Array
+from unbraid.runs.folder import Folder, job_folders
+from unbraid.runs.table import load_runs
 from unbraid.studies.population.study import FEW, SIX
 
 MIG, DCI = "scores.mig", "scores.dci.disentanglement"

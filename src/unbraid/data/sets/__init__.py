@@ -1,0 +1,1 @@
+"""One data set per file, each with its declaration."""

@@ -1,0 +1,72 @@
+"""Pairs of images that share some of their factors: two views of one thing (contrastive, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid.data.factors import FactorData, Index, Rng, RowLookup, generator
+from unbraid.data.wrappers.annotated import Annotated
+from unbraid.errors import InputError
+
+SAME = "same"
+
+
+class PairData(Annotated):
+    """`data` with a partner for each row of a batch: a random row that has the same values of the `shared` factors.
+
+    A batch also holds `partners`, uint8 (n, C, H, W), with factors of their own, `partner_factors` (n, k), and
+    `shared`, the values that both have, int64 (n, number of shared factors). All rows with these values are as likely,
+    so every other factor is drawn again as often as rows have it; where images are drawn anew each time, so is the
+    partner. With `shared` None a row is its own partner, for data without factors: then only views tell the two apart.
+    """
+
+    def __init__(self, data: FactorData, shared: Sequence[str] | None) -> None:
+        super().__init__(data)
+        self.shared = None if shared is None else tuple(shared)
+        self.columns = [data.column(name) for name in self.shared or ()]
+        if shared is not None and not self.columns:
+            raise InputError(f"pairs share no factor; expected names of factors, or {SAME} for a row and itself")
+        if len(set(self.columns)) != len(self.columns):
+            raise InputError(f"pairs is '{','.join(self.shared or ())}', which names a factor twice")
+        if data.held_out is not None:
+            self.held_out = PairData(data.held_out, shared)
+
+    @cached_property
+    def _lookup(self) -> RowLookup:
+        return RowLookup(self, self._alone(self.all_factors()))
+
+    def _alone(self, factors: Tensor) -> Tensor:
+        """Factors (n, k) with 0 for those that are not shared."""
+        kept = torch.zeros_like(factors)
+        kept[:, self.columns] = factors[:, self.columns]
+        return kept
+
+    def partners_of(self, rows: Tensor, rng: Rng) -> Tensor:
+        """A random partner for each of these rows, (n,) -> (n,)."""
+        if self.shared is None:
+            return rows
+        return self._lookup.random(self._alone(self.factors_at(rows)), generator(rng))
+
+    def more(self, rows: Tensor) -> dict[str, Tensor]:
+        return {"shared": self.factors_at(rows)[:, self.columns]}
+
+    def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
+        rng, rows = generator(rng), self.check_index(index)
+        batch = super().batch_at(rows, rng)
+        partners = self.partners_of(rows, rng)
+        images = batch["images"] if self.shared is None else self.data.images_at(partners, rng)
+        return {**batch, "partners": images, "partner_factors": self.factors_at(partners)}
+
+    def describe(self) -> dict[str, Any]:
+        name = {"data": self.opened["name"]} if self.opened else {}
+        return {**super().describe(), **name, "pairs": SAME if self.shared is None else list(self.shared)}
+
+
+def with_pairs(data: FactorData, pairs: str = "") -> PairData:
+    """Pairs that share the factors named, as `shape,scale`; or `same` for two views of every image."""
+    return PairData(data, None if pairs == SAME else [name for name in pairs.split(",") if name])

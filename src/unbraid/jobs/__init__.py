@@ -1,0 +1,1 @@
+"""Jobs: what a study is made of, run once each on any engine, whatever is killed meanwhile."""

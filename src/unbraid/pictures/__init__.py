@@ -1,0 +1,1 @@
+"""Pictures of data and runs: sheets, traversals, embeddings, matrices, neighbours."""

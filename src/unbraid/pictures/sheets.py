@@ -1,0 +1,160 @@
+"""Pictures for people to look at: sheets of images with labels. Every picture is a PIL image until it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, ImageDraw, ImageFont
+from torch import Tensor
+
+from unbraid.data.atomic import replacing
+from unbraid.data.factors import FactorData, Rng, generator
+from unbraid.errors import InputError
+
+INK, PAPER, FAINT = (20, 20, 24), (255, 255, 255), (110, 110, 118)
+_GAP = 3  # pixels between tiles
+_TILE = 72  # tiles smaller than this are enlarged by a whole number
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A row of images with words at its left: `images` uint8 (n, C, H, W)."""
+
+    label: str
+    images: Tensor
+    note: str = ""
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
+def tile(image: Tensor, zoom: int = 1) -> Image.Image:
+    """uint8 (C, H, W) with one or three channels as a picture, each pixel `zoom` times as large."""
+    pixels = image.permute(1, 2, 0).cpu().numpy()
+    picture = Image.fromarray(np.ascontiguousarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels[..., :3]))
+    return picture.convert("RGB").resize((picture.width * zoom, picture.height * zoom), Image.Resampling.NEAREST)
+
+
+def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
+    """Strips below each other under a title."""
+    side = max(strip.images.shape[-1] for strip in strips)
+    zoom = max(1, -(-_TILE // side))
+    title_font, font, small = _font(22), _font(15), _font(12)
+    margin, head = 14, 66
+    label_width = 16 + int(max(max(font.getlength(s.label), small.getlength(s.note)) for s in strips))
+    step = side * zoom + _GAP
+    columns = max(len(strip.images) for strip in strips)
+    text_width = int(max(title_font.getlength(title), small.getlength(subtitle)))
+    width = 2 * margin + max(label_width + columns * step, text_width)
+    canvas = Image.new("RGB", (width, head + margin + len(strips) * step), PAPER)
+    pen = ImageDraw.Draw(canvas)
+    pen.text((margin, 12), title, INK, title_font)
+    pen.text((margin, 42), subtitle, FAINT, small)
+    for row, strip in enumerate(strips):
+        top = head + row * step
+        pen.text((margin, top + step // 2 - 18), strip.label, INK, font)
+        pen.text((margin, top + step // 2 + 2), strip.note, FAINT, small)
+        for column, image in enumerate(strip.images):
+            canvas.paste(tile(image, zoom), (margin + label_width + column * step, top))
+    return canvas
+
+
+def tiles(rows: Sequence[Tensor]) -> Image.Image:
+    """Images (n, C, H, W) row by row, without words."""
+    side = rows[0].shape[-1]
+    zoom = max(1, -(-_TILE // side))
+    step = side * zoom + _GAP
+    canvas = Image.new("RGB", (max(len(row) for row in rows) * step - _GAP, len(rows) * step - _GAP), PAPER)
+    for row, images in enumerate(rows):
+        for column, image in enumerate(images):
+            canvas.paste(tile(image, zoom), (column * step, row * step))
+    return canvas
+
+
+def contact_sheet(name: str, data: FactorData, rng: Rng = 0, columns: int = 12) -> Image.Image:
+    """Two rows of random images, then one row per factor that moves only that factor."""
+    rng = generator(rng)
+    images, _ = data.sample(2 * columns, rng)
+    strips = [Strip("random", images[:columns]), Strip("", images[columns:])]
+    for factor, size in enumerate(data.sizes):
+        column, values = _sweep(data, factor, columns, rng)
+        shown = "all" if len(values) == size else f"{len(values)} of"
+        strips.append(Strip(data.names[factor], column, f"{shown} {size} values"))
+    channels, height, width = data.image_shape
+    return sheet(name, f"{len(data):,} images of {width} x {height} x {channels}, {data.source}", strips)
+
+
+def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Images of one random row with one factor moved over evenly spaced values, and the values.
+
+    Where the data is not a full grid, a row is sought for which most values exist.
+    """
+    size = data.sizes[factor]
+    values = torch.linspace(0, size - 1, min(size, columns)).round().long()
+    best: Tensor | None = None
+    for _ in range(20):
+        factors = data.factors_at(data.sample_index(1, rng)).repeat(len(values), 1)
+        factors[:, factor] = values
+        there = _existing(data, factors)
+        if best is None or len(there) > len(best):
+            best = there
+        if len(best) == len(values):
+            break
+    assert best is not None
+    noise = rng.initial_seed()  # the same noise along the row, so that only the factor moves
+    images = torch.cat([data.images(row[None], torch.Generator().manual_seed(noise)) for row in best])
+    return images, best[:, factor]
+
+
+def _existing(data: FactorData, factors: Tensor) -> Tensor:
+    """Those of the factor combinations that occur in the data."""
+    there = []
+    for row in factors:
+        try:
+            data.index_of(row[None])
+        except InputError:
+            continue
+        there.append(row)
+    return torch.stack(there)
+
+
+def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
+    """Pictures in a grid on one page, each row as high as its tallest."""
+    rows = [pictures[start : start + columns] for start in range(0, len(pictures), columns)]
+    widths = [max(picture.width for picture in pictures[column::columns]) for column in range(len(rows[0]))]
+    heights = [max(picture.height for picture in row) for row in rows]
+    page = Image.new("RGB", (sum(widths), sum(heights)), PAPER)
+    for row, top in zip(rows, np.cumsum([0, *heights[:-1]]).tolist(), strict=True):
+        for picture, left in zip(row, np.cumsum([0, *widths[:-1]]).tolist(), strict=False):
+            page.paste(picture, (left, top))
+    return page
+
+
+def save(picture: Image.Image, path: Path) -> Path:
+    """Write a PNG, whole or not at all."""
+    return _write(path, lambda part: picture.save(part, format="PNG"))
+
+
+def save_animation(frames: Sequence[Image.Image], path: Path, seconds: float = 0.08) -> Path:
+    """Write frames as a GIF that repeats."""
+    first, *rest = [frame.quantize(64) for frame in frames]
+    return _write(
+        path,
+        lambda part: first.save(
+            part, format="GIF", save_all=True, append_images=rest, duration=round(1000 * seconds), loop=0
+        ),
+    )
+
+
+def _write(path: Path, write: Callable[[Path], None]) -> Path:
+    try:
+        with replacing(path) as part:
+            write(part)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    return path

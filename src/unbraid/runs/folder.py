@@ -1,0 +1,185 @@
+"""A folder of results: where it stands, and whether its files are still what they were when it was finished."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Container, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, ClassVar
+
+from unbraid.data.atomic import replacing
+from unbraid.errors import InputError
+
+PLAN = "plan"
+"""Holds the `ids` of the jobs that the study in a folder has; what is there of others, it had before."""
+STATES = ("queued", "running", "done", "diverged", "failed")
+_PICTURES = (".gif", ".html", ".pdf", ".png", ".svg")
+_DIGEST = b' "digest":'  # how the last line of a state begins
+
+
+class Folder:
+    """A folder with a `state.json`. Reading never writes; what cannot be read is an InputError that names the file."""
+
+    kind = "folder of results"
+    lasting: ClassVar[tuple[str, ...]] = ()
+    """Files that are final, or only grow, while the folder is still `running`."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = folder if isinstance(folder, Path) else Path(folder)  # 12,000 of them: parsing takes its time
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r})"
+
+    def path(self, name: str) -> Path:
+        """The file that holds `state`, `scores` and so on."""
+        return self.folder / f"{name}.json"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """`state` and what goes with it; a folder with no state yet is queued."""
+        path = self.path("state")
+        try:
+            raw = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return {"state": "queued"}
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        body = raw[: raw.rfind(_DIGEST)]
+        if raw != _with_digest(body):
+            raise InputError(f"{path} is damaged: its checksum differs")
+        found: dict[str, Any] = json.loads(raw)
+        del found["digest"]
+        return found
+
+    def set_state(self, state: str, **more: Any) -> None:
+        """Write where it stands, with the versions of the libraries and what the files are that no longer change."""
+        assert state in STATES
+        content = {"state": state, **more, "versions": versions(), "commit": commit()}
+        if state != "queued":
+            settled = [path for path in self._results() if state != "running" or path.name in self.lasting]
+            content["files"] = {path.name: _stamp(path) for path in settled}
+        text = json.dumps(content, indent=1)
+        with replacing(self.path("state")) as part:
+            part.write_bytes(_with_digest(text.removesuffix("\n}").encode() + b",\n"))
+
+    def seal(self) -> None:
+        """Take the files as they are now for the results, after one of them was meant to change."""
+        known = {name: value for name, value in self.state.items() if name not in ("files", "versions", "commit")}
+        self.set_state(known.pop("state"), **known)
+
+    def _results(self) -> list[Path]:
+        """All files but the state, what a killed process left half written, and what may be drawn anew at any time."""
+        return sorted(
+            path for path in self.folder.iterdir()
+            if path.is_file() and path.suffix not in _PICTURES and path.name != "state.json"
+            and not path.name.startswith((".", "checkpoint"))
+        )  # fmt: skip
+
+    def faults(
+        self, thorough: bool = False, names: Container[str] | None = None, state: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """What is wrong with the files that the state lists, or with those of them in `names`.
+
+        A file of the same size and time of change is taken to be the same; `thorough` reads them all. `state` is what
+        the state is known to be, if it is.
+        """
+        try:
+            state = self.state if state is None else state
+        except InputError as error:
+            return [str(error)]
+        found = []
+        for name, (size, changed, digest) in state.get("files", {}).items():
+            if names is not None and name not in names:
+                continue
+            path = self.folder / name
+            grows = state["state"] == "running" and path.suffix == ".jsonl"
+            try:
+                stat = path.stat()
+                same = stat.st_size == size and stat.st_mtime_ns == changed and not thorough
+                if not same and _file_digest(path, size if grows else None) != digest:
+                    found.append(f"{path} is damaged: its checksum differs")
+            except OSError as error:
+                found.append(f"{path} cannot be read: {error.strerror or error}")
+        return found
+
+    def write_json(self, name: str, content: Mapping[str, Any]) -> None:
+        with replacing(self.path(name)) as part:
+            part.write_text(json.dumps(content, indent=1) + "\n")
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        path = self.path(name)
+        try:
+            found = json.loads(path.read_bytes())
+        except FileNotFoundError as error:
+            raise InputError(f"{self.folder} is no {self.kind}: it has no {path.name}") from error
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"{path} is damaged: {error}") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{path} is damaged: it holds no settings by name")
+        return found
+
+
+def _with_digest(body: bytes) -> bytes:
+    """The lines of a state with the last one, a digest of those before."""
+    return b'%s%s "%s"\n}\n' % (body, _DIGEST, hashlib.sha256(body).hexdigest()[:16].encode())
+
+
+def _stamp(path: Path) -> tuple[int, int, str]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns, _file_digest(path)
+
+
+def _file_digest(path: Path, length: int | None = None) -> str:
+    """Of the whole file, or of its beginning."""
+    with path.open("rb") as file:
+        if length is not None:
+            return hashlib.sha256(file.read(length)).hexdigest()[:16]
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The libraries whose versions change numbers."""
+    found = {"python": platform.python_version()}
+    for name in ("unbraid", "torch", "numpy", "scipy", "scikit-learn", "lightgbm"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def commit() -> str | None:
+    """The git commit of the code, where it runs from a checkout."""
+    here = Path(__file__).parent
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def job_folders(jobs: Path, pattern: str = "*") -> list[Path]:
+    """The folders of jobs, by name, without those that the study no longer has."""
+    left = left_over(jobs)
+    return [path for path in sorted(jobs.glob(pattern)) if path.name not in left]
+
+
+def left_over(jobs: Path) -> set[str]:
+    """The folders of jobs that the study had with other settings, or in another version; none where it has no plan."""
+    try:
+        ids = set(Folder(jobs.parent).read_json(PLAN)["ids"])
+    except (InputError, KeyError, TypeError):
+        return set()
+    return {path.name for path in jobs.glob("*") if path.name.rpartition("-")[2] not in ids}

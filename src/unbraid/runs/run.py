@@ -1,0 +1,275 @@
+"""A run on disk: its identity, its folder, its states; and many runs as one table.
+
+A run folder holds
+
+    config.json          what was asked for, and the id that follows from it
+    train.jsonl          a line of terms every so many steps
+    checkpoint*.safetensors   while it trains: the newest state and the one before; afterwards the last where asked for
+    model.safetensors    the trained weights
+    codes.npz            codes, factors, rows (and logvar) of `represent`
+    scores.json          the scores
+    state.json           queued, running, done, diverged or failed, and with which versions
+
+Each file is written under a temporary name, synced and renamed. Nothing is read with pickle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from unbraid.data import FactorData, catalogue
+from unbraid.data.atomic import replacing
+from unbraid.errors import InputError
+from unbraid.methods import Method, Spec, build, method_class
+from unbraid.metrics import METRICS, ScoreTable
+from unbraid.runs import weights
+from unbraid.runs.folder import Folder
+from unbraid.training.representation import Representation
+
+NUMBERS = 2  # raised whenever the same config would give other numbers than before
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """All that decides a run's numbers, and nothing else."""
+
+    method: str
+    settings: Mapping[str, Any]
+    """Every setting of the method, defaults included."""
+    data: Mapping[str, Any]
+    """What `FactorData.describe` says."""
+    steps: int
+    seed: int
+    precision: str
+    start: str | None = None
+    """The id of the run that it goes on from; None where it starts with weights from its seed."""
+
+    @property
+    def id(self) -> str:
+        """Twelve digits of a hash of the above."""
+        told = {name: value for name, value in vars(self).items() if name != "start" or value is not None}
+        text = json.dumps({"numbers": NUMBERS, **told}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def differences(self, other: RunConfig) -> list[str]:
+        """Where two configs differ, each as `name: mine, not yours`."""
+        mine, yours = _flat(asdict(self)), _flat(asdict(other))
+        names = [name for name in sorted(mine.keys() | yours.keys()) if mine.get(name) != yours.get(name)]
+        return [f"{name} is {mine.get(name)}, not {yours.get(name)}" for name in names]
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat
+
+
+class Run(Folder):
+    """One run folder."""
+
+    kind = "run"
+    lasting = ("config.json", "train.jsonl", "model.safetensors", "codes.npz")
+
+    # What it is
+
+    def begin(self, config: RunConfig, data: FactorData) -> None:
+        """Write the config, or see that the folder holds the same one."""
+        if self.path("config").exists():
+            held = self.config
+            if held != config:
+                raise InputError(f"{self.folder} holds another run: {'; '.join(held.differences(config))}")
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        more = {"spec": asdict(Spec.of(data)), "opened": dict(data.opened) if data.opened else None}
+        self.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
+
+    @property
+    def config(self) -> RunConfig:
+        found = self.read_json("config")
+        try:
+            told = {name: found[name] for name in RunConfig.__dataclass_fields__ if name != "start"}
+            return RunConfig(**told, start=found.get("start"))
+        except KeyError as error:
+            raise InputError(f"{self.path('config')} has no {error}; it is no config of a run") from error
+
+    @property
+    def spec(self) -> Spec:
+        found = self.read_json("config")["spec"]
+        lists = {name: tuple(found.get(name, ())) for name in ("names", "sizes", "tasks")}
+        return Spec(tuple(found["image_shape"]), found["rows"], **lists, codes=found.get("codes", 0))
+
+    def data(self) -> FactorData:
+        """The data it was trained on, opened again."""
+        opened = self._opened
+        return catalogue.load(opened["name"], opened["resolution"], **opened["settings"])
+
+    def images(self) -> FactorData:
+        """Its rows as images and factors alone: the files that targets and codes came from may be gone."""
+        return catalogue.load_plain(self._opened, held_out=True)
+
+    def whole_data(self) -> FactorData:
+        """All rows of its data set, those held out included, as images and factors alone."""
+        return catalogue.load_plain(self._opened)
+
+    @property
+    def _opened(self) -> dict[str, Any]:
+        opened: dict[str, Any] | None = self.read_json("config")["opened"]
+        if opened is None:
+            raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
+        return opened
+
+    def path(self, name: str) -> Path:
+        """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
+        endings = {"train": "jsonl", "model": "safetensors", "checkpoint": "safetensors", "codes": "npz"}
+        return self.folder / f"{name}.{endings.get(name, 'json')}"
+
+    # Its log
+
+    def log(self) -> pd.DataFrame:
+        """The terms, a row for each report."""
+        return pd.DataFrame(list(self._log_lines()))
+
+    def _log_lines(self) -> Iterator[dict[str, float]]:
+        if self.path("train").exists():
+            last = 0
+            for line in self.path("train").read_bytes().splitlines():
+                try:
+                    found = json.loads(line)
+                    if found["step"] <= last:
+                        return
+                    last = found["step"]
+                except (ValueError, TypeError, KeyError):
+                    return  # a line that a killed process left half written; nothing after it counts
+                yield found
+
+    def last_terms(self) -> dict[str, float]:
+        """The newest terms in the log; none where there is no line yet."""
+        *_, last = [dict[str, float](), *self._log_lines()]
+        return {name: value for name, value in last.items() if name != "step"}
+
+    def append_log(self, step: int, terms: Mapping[str, float]) -> None:
+        with self.path("train").open("a") as file:
+            file.write(json.dumps({"step": step, **terms}) + "\n")
+
+    def cut_log(self, step: int) -> None:
+        """Forget what was logged after `step`: it will be logged again."""
+        kept = [json.dumps(line) + "\n" for line in self._log_lines() if line["step"] <= step]
+        with replacing(self.path("train")) as part:
+            part.write_text("".join(kept))
+
+    # Its weights
+
+    def save_checkpoint(self, method: Method) -> None:
+        """Keep the newest state, and the one before it in case the newest is damaged."""
+        newest, previous = self._checkpoints()
+        with replacing(newest.with_name("checkpoint.new.safetensors")) as part:
+            weights.save(method.state_dict(), part)
+        if newest.exists():
+            newest.replace(previous)
+        newest.with_name("checkpoint.new.safetensors").replace(newest)
+
+    def load_checkpoint(self, method: Method) -> tuple[int, list[str]]:
+        """Restore the newest sound state. Gives the step, 0 where there is none, and what was wrong with the others."""
+        faults = []
+        for path in self._checkpoints():
+            if path.exists():
+                try:
+                    weights.restore(method, path, weights_only=False)
+                except InputError as error:
+                    faults.append(str(error))
+                else:
+                    return method.steps, faults
+        return 0, faults
+
+    def _checkpoints(self) -> tuple[Path, Path]:
+        return self.path("checkpoint"), self.folder / "checkpoint.previous.safetensors"
+
+    def finish(self, method: Method, representation: Representation, keep_state: bool = False) -> None:
+        """Write the weights and the codes, and let go of the checkpoints, or of all but one of the last state."""
+        newest, previous = self._checkpoints()
+        if keep_state:
+            self.save_checkpoint(method)
+        trained = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
+        with replacing(self.path("model")) as part:
+            weights.save(trained, part)
+        smallest = np.min_scalar_type(-max(representation.sizes, default=1))  # the whole numbers that hold all values
+        arrays: dict[str, Any] = {
+            "codes": representation.codes.numpy(),
+            "factors": representation.factors.numpy().astype(smallest),
+            "rows": representation.rows.numpy(),
+        }
+        if representation.logvar is not None:
+            arrays["logvar"] = representation.logvar.numpy()
+        if representation.groups is not None:
+            columns = np.arange(representation.codes.shape[1])
+            arrays["groups"] = np.stack([np.isin(columns, group) for group in representation.groups])
+        with replacing(self.path("codes")) as part, part.open("wb") as file:
+            np.savez(file, **arrays)
+        previous.unlink(missing_ok=True)
+        if not keep_state:
+            newest.unlink(missing_ok=True)
+
+    def drop_state(self) -> None:
+        """Let go of the state that another run could go on from."""
+        for path in self._checkpoints():
+            path.unlink(missing_ok=True)
+
+    def method(self, device: str | torch.device = "cpu") -> Method:
+        """The trained method."""
+        config = self.config
+        method = build(config.method, self.spec, config.settings)
+        self.restore(method)
+        return method.prepare(device, config.precision).eval()
+
+    def restore(self, method: Method) -> None:
+        """Put the trained weights into a method."""
+        if not self.path("model").exists():
+            raise InputError(f"{self.folder} holds no trained model; it is {self.state['state']}")
+        weights.restore(method, self.path("model"), weights_only=True)
+
+    def representation(self) -> Representation:
+        """The codes that were kept when training ended."""
+        path, spec = self.path("codes"), self.spec
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                found = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+            codes, factors, rows = found["codes"], found["factors"].long(), found["rows"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path} cannot be read as codes: {error}") from error
+        whole = torch.equal(rows, torch.arange(spec.rows))  # as many may be a draw with repetitions
+        groups = [columns.nonzero().flatten().tolist() for columns in found["groups"]] if "groups" in found else None
+        return Representation(codes, factors, rows, spec.names, spec.sizes, groups, found.get("logvar"), whole)
+
+    def save_scores(self, table: ScoreTable) -> None:
+        self.write_json("scores", table.record())
+
+    def score_again(self, table: ScoreTable) -> None:
+        """Put scores of the codes in the place of those there are; what was measured with the model stays."""
+        try:
+            held = dict(self.read_json("scores")["scores"])
+        except (InputError, KeyError, TypeError, ValueError):
+            held = {}
+        kept = {name: value for name, value in held.items() if name.partition(".")[0] not in METRICS}
+        self.write_json("scores", {**table.record(), "scores": {**table, **kept}})
+        self.seal()
+
+
+def load(folder: Path | str, device: str | torch.device = "cpu") -> Method:
+    """The trained method of a run, on any device."""
+    return Run(folder).method(device)
+
+
+def full_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's settings with its defaults filled in, checked."""
+    return asdict(method_class(method).config_class.make(settings))

@@ -1,0 +1,340 @@
+"""Population based training (Jaderberg et al. 2017; population, sections 2.2, 3 and 4).
+
+A population trains its members side by side. After each generation the worst copy weights, optimisers and
+hyperparameters of one of the best, and change the hyperparameters they got. Every generation is a list of jobs whose
+results lie in the folder, and what follows from them is decided by pure functions (`exploit`, `explore`): going on
+after a kill is doing the same again, and finding it done.
+
+The folder holds
+
+    population.json      what it is a population of
+    population.csv       its history: a row for each member of each generation
+    jobs/, leases/, damaged/   as in a study; every model of every generation is a run
+    rows-DIGEST.npy, labels-DIGEST.npz   the rows and the label sets that it was given, where it was given any
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from unbraid.data import FactorData, catalogue
+from unbraid.data.atomic import clear_parts, replacing
+from unbraid.data.factors import digest
+from unbraid.data.wrappers.sampling import Subset
+from unbraid.errors import InputError
+from unbraid.jobs.engines.local import given_or_local
+from unbraid.jobs.schedule import Job, Place, Say
+from unbraid.jobs.schedule import run as run_jobs
+from unbraid.metrics import ProtocolLike
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import Run, full_settings
+from unbraid.search.fitness import Score, check
+from unbraid.search.fitness import label_sets as sets_of
+from unbraid.search.generations import Grown, Member, PopulationConfig, converged, first, succeed
+from unbraid.search.history import History
+from unbraid.search.hyperparameters import Hyperparameter, check_space, live_settings, search_space
+from unbraid.search.members import Fitness, Grow, LabelFile
+from unbraid.training.loop import step_seed
+
+Array = np.ndarray[Any, Any]
+SAMPLES = 256  # images whose codes a member's run keeps; the best is encoded as any run is
+
+
+def evolve(
+    method: str,
+    data: str | FactorData,
+    config: PopulationConfig,
+    out: Path | str,
+    *,
+    score: str | Score = "udr",
+    label_sets: Sequence[Array] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    resolution: int = 64,
+    precision: str = "fp32",
+    protocol: ProtocolLike | None = "dlib",
+    samples: int | None = None,
+    latest: bool = False,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    say: Say = lambda line: None,
+) -> History:
+    """Train a population in the folder `out`; run again with the same arguments, it goes on where it was stopped.
+
+    `data` is a data set's name, data that `unbraid.data.load` has opened, or a `Subset` of such data. `score` says what
+    makes a member fit: `udr`, a metric, or a `Score` with its settings. `label_sets` are arrays (rows, k) of labels to
+    measure a metric against in place of the factors, NaN where a row has none; the fitness is the median over them.
+    `settings` are those of the method that are not searched. `protocol` and `samples` say how the best model is scored
+    in the end (None for not at all); with `latest` that is the best of the last generation, not of all. Jobs run on
+    the `executor`, at most `workers` at a time; by default on processes of this machine, one a core. `say` gets a line
+    after each generation.
+    """
+    place, fixed = Place(out), dict(settings or {})
+    opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, place)
+    assert opened.opened is not None
+    given = search_space(method, fixed) if config.space is None else config.space
+    check_space(method, given, fixed)
+    space = {name: given[name] for name in live_settings(method) if name in given}  # in whatever order they were given
+    measure = Score(score) if isinstance(score, str) else score
+    labels = None if label_sets is None else _label_file(label_sets, place)
+    kind = Kind(method, fixed, opened.opened, len(opened), space, config, measure, labels, precision)
+    check(measure, sets_of(measure, opened, label_sets, config.seed), kind.models)
+    members = first(space, config, kind.models)
+    try:
+        _begin(place, kind.record(opened))
+        _keep(opened, labels, label_sets)
+        with given_or_local(executor, workers) as (pool, count):
+            loop = _Loop(place, kind, pool, count, say)
+            stopped = loop.run(members)
+            best = loop.finish(protocol, samples, latest)
+    except OSError as error:
+        raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
+    return History(place.out, loop.table(), best, stopped)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all members have in common, and the jobs that it makes of them."""
+
+    method: str
+    settings: Mapping[str, Any]
+    """Those that are not searched."""
+    data: Mapping[str, Any]
+    """The arguments of `catalogue.load`."""
+    rows: int
+    space: Mapping[str, Hyperparameter]
+    config: PopulationConfig
+    score: Score
+    labels: LabelFile | None
+    precision: str
+
+    @property
+    def models(self) -> int:
+        """How many a member has."""
+        return self.config.models or (5 if self.score.metric == "udr" else 1)
+
+    def job(self, member: Member, generation: int) -> Fitness:
+        """Train a member's models for a generation, and say how fit it then is."""
+        name = f"generation{generation:02}-member{member.number:02}"
+        models = tuple(self._grow(member, model, f"{name}-model{model}") for model in range(self.models))
+        return Fitness(models, self.score, self.config.seed, self.labels, f"{name}-fitness")
+
+    def _grow(self, member: Member, model: int, name: str) -> Grow:
+        kinds, start = live_settings(self.method), member.starts[model] if member.starts else None
+        settings = {**self.settings, **{one: kinds[one](value) for one, value in member.hp.items()}}
+        batch = int(full_settings(self.method, settings)["batch_size"])
+        steps = self.config.steps or math.ceil((self.config.images or max(self.rows, 10_000)) / batch)
+        return Grow(
+            self.method,
+            self.data["name"],
+            steps=(start.steps if start else 0) + steps,
+            seed=step_seed(self.config.seed, member.number * self.models + model, f"try {member.tries[model]}") % 2**31,
+            settings=settings,
+            resolution=self.data["resolution"],
+            data_settings=self.data["settings"],
+            precision=self.precision,
+            samples=SAMPLES,
+            protocol=None,
+            start=start.left if start else None,
+            name=name,
+        )
+
+    def record(self, data: FactorData) -> dict[str, Any]:
+        """What `population.json` says: all that decides the history, but not where it ends."""
+        settings = full_settings(self.method, self.settings)
+        told = {
+            "method": self.method,
+            **{f"settings.{name}": value for name, value in settings.items() if name not in self.space},
+            **{f"data.{name}": value for name, value in data.describe().items()},
+            "precision": self.precision,
+            **{f"score.{name}": value for name, value in asdict(self.score).items()},
+            "labels": self.labels.digest if self.labels else None,
+            **{name: value for name, value in asdict(self.config).items() if name not in _ENDS},
+            **{f"space.{name}": one.record for name, one in self.space.items()},
+        }
+        found: dict[str, Any] = json.loads(json.dumps(told))
+        return found
+
+
+_ENDS = ("generations", "patience", "tolerance", "space")  # settings that say where a history ends, or are told apart
+
+
+class _Loop:
+    """One `evolve`: generation after generation as lists of jobs."""
+
+    def __init__(self, place: Place, kind: Kind, executor: Executor, workers: int, say: Say) -> None:
+        self.place, self.kind, self.executor, self.workers, self.say = place, kind, executor, workers, say
+        self.history: list[list[Grown]] = []
+        self.bests: list[float] = []
+        self.tried: list[list[Grow]] = []
+        """The models of each generation, those that diverged included."""
+        self.seconds: list[float] = []
+        """What the generations took that ran here."""
+
+    def run(self, members: Sequence[Member]) -> bool:
+        """Run all generations, and say whether they stopped because the best score no longer moved."""
+        config, bests = self.kind.config, self.bests
+        for generation in range(config.generations):
+            if generation:
+                members = succeed(self.history[-1], generation, self.kind.space, config)
+            begun = time.monotonic()
+            grown, ran = self._generation(members, generation)
+            self.history.append(grown)
+            bests.append(max((one.score for one in grown if not math.isnan(one.score)), default=math.nan))
+            if math.isnan(bests[-1]):
+                raise InputError(f"every member diverged in generation {generation + 1}; try smaller learning rates")
+            if ran:
+                self.seconds.append(time.monotonic() - begun)
+                self.say(self._summary())
+            with replacing(self.place.out / "population.csv") as part:
+                self.table().to_csv(part, index=False)
+            for model in self.tried[-3] if generation > 1 else []:  # nobody goes on from it or trains its children anew
+                Run(self.place.folder(model)).drop_state()
+            if converged(bests, config.patience, config.tolerance):
+                return True
+        return False
+
+    def _generation(self, members: Sequence[Member], generation: int) -> tuple[list[Grown], bool]:
+        """A generation, and whether any of it was missing. Models that diverge are tried again with other seeds."""
+        grown, ran = dict[int, Grown](), False
+        label = f"generation {generation + 1} of {self.kind.config.generations}"
+        label += f", best {self.bests[-1]:.3f}" if generation else ""
+        self.tried.append([])
+        for _ in range(self.kind.config.attempts):
+            jobs = [self.kind.job(member, generation) for member in members]
+            ran |= self._do(jobs, [model for member in members for model in member.starts], label)
+            again = []
+            for member, job in zip(members, jobs, strict=True):
+                found = Folder(self.place.folder(job)).read_json("fitness")
+                score = math.nan if found["lost"] else float(found["score"])
+                grown[member.number] = Grown(member, job, score, tuple(found["scores"] or ()))
+                self.tried[-1] += job.models
+                if found["lost"]:
+                    tries = tuple(count + (model in found["lost"]) for model, count in enumerate(member.tries))
+                    again.append(replace(member, tries=tries))
+            members = again
+            if not members:
+                break
+        return [grown[number] for number in sorted(grown)], ran
+
+    def _do(self, jobs: Sequence[Job], before: Sequence[Job], label: str) -> bool:
+        """Run what is missing of some jobs, and of those `before` that they go on from. Says whether anything was."""
+        missing = [job for job in jobs if not self._sound(job)]
+        if not missing:
+            return False
+        plan = [*(job for job in before if not self._sound(job)), *missing]
+        run_jobs(
+            plan, self.place.out, executor=self.executor, workers=self.workers, retry=True, label=label, say=self.say
+        )
+        for job in (other for one in missing for other in (*one.needs, one)):
+            if self.place.state(job) not in ("done", "diverged"):
+                reason = " ".join(str(self.place.standing(job).get("reason")).split())
+                raise InputError(f"{job.label} failed: {reason}; run again to try once more")
+        return True
+
+    def _sound(self, job: Job) -> bool:
+        return self.place.state(job) == "done" and not self.place.faults(job)
+
+    def finish(self, protocol: ProtocolLike | None, samples: int | None, latest: bool) -> Run:
+        """Encode and score the best model, which is trained already, in a run of its own."""
+        among = self.history[-1:] if latest else self.history
+        scored = [one for grown in among for one in grown if not math.isnan(one.score)]
+        best = max(scored, key=lambda one: one.score)
+        winner = best.job.models[best.best]
+        job = replace(winner, start=winner.left, name="best", samples=samples, protocol=protocol)
+        self._do([job], [winner], "the best")
+        return Run(self.place.folder(job))
+
+    def table(self) -> pd.DataFrame:
+        rows = [self._row(generation, one) for generation, grown in enumerate(self.history) for one in grown]
+        return pd.DataFrame(rows).astype({"parent": "Int64", "model": "Int64"})
+
+    def _row(self, generation: int, one: Grown) -> dict[str, Any]:
+        best = None if math.isnan(one.score) else one.best
+        return {
+            "generation": generation,
+            "member": one.member.number,
+            "parent": one.member.parent,
+            "score": one.score,
+            **one.member.hp,
+            "steps": one.job.models[0].steps,
+            "images": sum(model.images for model in one.job.models),
+            "tries": sum(one.member.tries),
+            "model": best,
+            "run": None if best is None else f"jobs/{self.place.folder(one.job.models[best]).name}",
+        }
+
+    def _summary(self) -> str:
+        """Generation, best, median, the spread of hyperparameters, and the time left."""
+        grown, total = self.history[-1], self.kind.config.generations
+        scores = np.array([one.score for one in grown])
+        lost = int(np.isnan(scores).sum())
+        spread = {name: [one.member.hp[name] for one in grown] for name in self.kind.space}
+        left = timedelta(seconds=round(float(np.mean(self.seconds)) * (total - len(self.history))))
+        parts = [
+            f"generation {len(self.history)} of {total}: best {np.nanmax(scores):.4f}",
+            f"median {np.nanmedian(scores):.4f}",
+            *([f"{lost} diverged"] if lost else []),
+            *(f"{name} {min(values):.3g} to {max(values):.3g}" for name, values in spread.items()),
+            *([f"about {left} left"] if left else []),
+        ]
+        return ", ".join(parts)
+
+
+def _reopenable(data: FactorData, place: Place) -> FactorData:
+    """Data that workers can open by name; a Subset by a file of its rows."""
+    if data.opened is not None:
+        return data
+    rows, whole = torch.arange(len(data)), data
+    while isinstance(whole, Subset):
+        rows, whole = whole.rows[rows], whole.data
+    wrapped = {name for wrapper in catalogue.WRAPPERS for name in wrapper.help}
+    if whole.opened is None or whole.weights is not None or wrapped & whole.opened["settings"].keys():
+        raise InputError("workers open the data by name; expected data from unbraid.data.load, or a Subset of it")
+    found, file = Subset(whole, rows), place.out.absolute() / f"rows-{digest(rows)}.npy"
+    found.opened = {**whole.opened, "settings": {**whole.opened["settings"], "row_file": str(file)}}
+    return found
+
+
+def _label_file(sets: Sequence[Array], place: Place) -> LabelFile:
+    told = digest(*(torch.from_numpy(np.ascontiguousarray(one)) for one in sets))
+    return LabelFile(place.out.absolute() / f"labels-{told}.npz", told)
+
+
+def _begin(place: Place, record: Mapping[str, Any]) -> None:
+    """Write what the population is, or see that the folder holds the same one."""
+    folder = Folder(place.out)
+    clear_parts(place.out)
+    if folder.path("population").exists():
+        held = folder.read_json("population")
+        names = [name for name in sorted(held.keys() | record.keys()) if held.get(name) != record.get(name)]
+        if names:
+            told = "; ".join(f"{name} is {held.get(name)}, not {record.get(name)}" for name in names)
+            raise InputError(f"{place.out} holds another population: {told}")
+        return
+    place.out.mkdir(parents=True, exist_ok=True)
+    folder.write_json("population", record)
+
+
+def _keep(data: FactorData, labels: LabelFile | None, sets: Sequence[Array] | None) -> None:
+    """Write the files of rows and labels that are missing."""
+    assert data.opened is not None
+    row_file = data.opened["settings"].get("row_file")
+    if row_file and isinstance(data, Subset) and not Path(row_file).exists():
+        with replacing(Path(row_file)) as part, part.open("wb") as file:
+            np.save(file, data.rows.numpy())
+    if labels is not None and sets is not None and not labels.path.exists():
+        arrays: dict[str, Any] = {f"set{number}": np.asarray(one) for number, one in enumerate(sets)}
+        with replacing(labels.path) as part, part.open("wb") as file:
+            np.savez(file, **arrays)

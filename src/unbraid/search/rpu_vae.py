@@ -1,0 +1,266 @@
+"""rPU-VAE (population, section 4.2 and algorithm 1): find a few factors, take them out of the data, and go on.
+
+A population without labels (by UDR) learns the factors that vary most. The active latents of its best model label the
+data, and the images over which these labels hardly vary make the data of the next metaEpoch, which finds other factors.
+A leaf-run goes on so until nothing is left. All labels together are the fitness of a last population on the whole data.
+
+The folder holds
+
+    rpu.json             what it was asked for
+    metaepochs.csv       a row for each metaEpoch: images, UDR, active latents, why a leaf-run stopped
+    labels.csv           the surrogate labels: a row for each image, with its file's name where it has one
+    metaepochs.png       what the active latents of each metaEpoch do, as figure 5
+    metaepoch1/          the first metaEpoch; leaf1/metaepoch2/, leaf1/metaepoch3/, … those of the leaf-runs, each with
+        population/      its population; population.png is its history
+        labels.npz       its rows, their surrogate labels, the KL of all latents
+        reduction.png    how its data came about, as figure 3
+        traversals.png   what its latents do, the active ones in full contrast
+    final3/              the last population, by the labels of three leaf-runs
+    reconstructions.png, traversals.png, traversals.gif   of its best model
+
+Run again, it finds all that is done: going on after a kill is doing the same once more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from unbraid.data import FactorData, Subset, catalogue
+from unbraid.data.atomic import clear_parts, replacing
+from unbraid.errors import InputError
+from unbraid.jobs.engines.local import given_or_local
+from unbraid.jobs.schedule import Say
+from unbraid.methods import method_class
+from unbraid.methods.vae import VAE
+from unbraid.metrics import ProtocolLike
+from unbraid.pictures.traversals import show
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import full_settings
+from unbraid.search.generations import PopulationConfig
+from unbraid.search.history import History
+from unbraid.search.metaepochs import (
+    MetaEpoch,
+    best_factors,
+    label_sets,
+    labels_frame,
+    save_figure5,
+    save_labels,
+    save_reduction,
+    save_traversals,
+)
+from unbraid.search.population import evolve
+from unbraid.search.reduction import ReductionConfig, active_latents, mean_kl, reduce
+from unbraid.training.loop import step_seed
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class RPUConfig:
+    """How long it goes on, and with what populations."""
+
+    population: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=100, patience=6))
+    """Of every metaEpoch, which ends when the best UDR moves no more."""
+    final: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=15))
+    """The last one, by all surrogate labels."""
+    leaf_runs: int = 3
+    threshold: float = 0.1
+    """A metaEpoch whose best UDR is below has learned nothing, and ends its leaf-run."""
+    reduction: ReductionConfig = field(default_factory=ReductionConfig)
+    seed: int = 0
+    """Of all of them; those of the populations' own settings are passed over."""
+
+    def __post_init__(self) -> None:
+        if self.leaf_runs < 0:
+            raise InputError(f"leaf_runs is {self.leaf_runs}; expected at least 0")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; expected at least 0")
+
+
+@dataclass(frozen=True)
+class RPU:
+    """What came of it."""
+
+    out: Path
+    table: pd.DataFrame
+    """As in `metaepochs.csv`."""
+    labels: pd.DataFrame
+    """As in `labels.csv`."""
+    final: History | None
+    """The last population, None where there is no label to train it by."""
+    stop: str = ""
+    """Why there is none."""
+
+
+def rpu(
+    data: str | FactorData,
+    config: RPUConfig,
+    out: Path | str,
+    *,
+    method: str = "beta_tc_vae",
+    settings: Mapping[str, Any] | None = None,
+    resolution: int = 64,
+    precision: str = "fp32",
+    protocol: ProtocolLike | None = "dlib",
+    executor: Executor | None = None,
+    workers: int | None = None,
+    say: Say = lambda line: None,
+) -> RPU:
+    """Run algorithm 1 in the folder `out`; run again with the same arguments, it goes on where it was stopped.
+
+    Arguments are those of `evolve`; `protocol` says how the last model is scored against factors. With another number
+    of leaf-runs than before, what is there is kept, and a last population is trained for that number.
+    """
+    opened = catalogue.load(data, resolution) if isinstance(data, str) else data
+    fixed = dict(settings or {})
+    if not issubclass(method_class(method), VAE):
+        raise InputError(f"{method} has no KL to tell active latents by; expected a VAE, such as beta_tc_vae")
+    if opened.weights is not None:
+        raise InputError("the data has rows of different weights (correlated); expected rows that all count the same")
+    if len(opened) < config.reduction.smallest:
+        raise InputError(f"the data has {len(opened)} images; expected at least {config.reduction.smallest}")
+    place = Path(out)
+    try:
+        _begin(Folder(place), opened, config, method, fixed, precision)
+        with given_or_local(executor, workers) as (pool, count):
+            engine = {"settings": fixed, "precision": precision, "executor": pool, "workers": count}
+            return _Recursion(opened, config, place, method, engine, say).run(protocol)
+    except OSError as error:
+        raise InputError(f"cannot write to {place}: {error.strerror or error}") from error
+
+
+def _begin(
+    folder: Folder, data: FactorData, config: RPUConfig, method: str, settings: Mapping[str, Any], precision: str
+) -> None:
+    """Write what decides the metaEpochs, or see that the folder is for the same."""
+    told = {name: value for name, value in asdict(config).items() if name not in ("leaf_runs", "final")}
+    known = {"method": method, "settings": full_settings(method, settings), "data": data.describe()}
+    record = json.loads(json.dumps({**known, "precision": precision, **told}))
+    clear_parts(folder.folder)
+    if folder.path("rpu").exists():
+        held = folder.read_json("rpu")
+        if names := [name for name in sorted(held.keys() | record.keys()) if held.get(name) != record.get(name)]:
+            raise InputError(f"{folder.folder} holds another rPU-VAE: other {', '.join(names)}; take another folder")
+        return
+    folder.folder.mkdir(parents=True, exist_ok=True)
+    folder.write_json("rpu", record)
+
+
+class _Recursion:
+    """One `rpu`: metaEpoch after metaEpoch."""
+
+    def __init__(
+        self, data: FactorData, config: RPUConfig, out: Path, method: str, engine: Mapping[str, Any], say: Say
+    ) -> None:
+        self.data, self.config, self.out, self.method, self.engine, self.say = data, config, out, method, engine, say
+        self.seen: list[MetaEpoch] = []
+
+    def run(self, protocol: ProtocolLike | None) -> RPU:
+        """Algorithm 1."""
+        from unbraid.search import lineages  # a second of start-up
+
+        first = self.meta_epoch(0, 1, np.arange(len(self.data)))
+        leaves = [] if first.stop else [self.leaf_run(first, leaf) for leaf in range(1, self.config.leaf_runs + 1)]
+        used = [] if first.stop else [first, *(epoch for leaf in leaves for epoch in leaf)]
+        labels = labels_frame(self.data, used)
+        self.write_csv("labels.csv", labels)
+        final = None
+        if used:
+            save_figure5(used, self.out / "metaepochs.png")
+            final = self.last(label_sets(len(self.data), first, leaves), protocol)
+            lineages.save(final.table, final.out / "population.png", "mig of surrogate labels")
+            show(final.best, self.data, self.out)
+        return RPU(self.out, self.table(), labels, final, first.stop)
+
+    def leaf_run(self, first: MetaEpoch, leaf: int) -> Sequence[MetaEpoch]:
+        """Reduce the data, train, label what is left, and again; gives the metaEpochs whose labels count."""
+        found: list[MetaEpoch] = []
+        before, choice = first, leaf - 1
+        while True:
+            left = reduce(before.labels, self.config.reduction, choice)
+            now = MetaEpoch(leaf, before.number + 1, before.rows[left.rows], stop=left.stop)
+            if not (picture := self.out / now.name / "reduction.png").exists():
+                save_reduction(left, before, picture)
+            if left.stop:
+                self.note(now)
+                return found
+            now = self.meta_epoch(leaf, now.number, now.rows)
+            if now.stop:
+                return found
+            found.append(now)
+            before, choice = now, 0
+
+    def meta_epoch(self, leaf: int, number: int, rows: Array) -> MetaEpoch:
+        """Train a population on these rows, and label them by its best model."""
+        epoch = MetaEpoch(leaf, number, rows)
+        history = self.evolve(
+            Subset(self.data, torch.from_numpy(rows)) if leaf else self.data,
+            replace(self.config.population, seed=self.seed(number, f"leaf-run {leaf}")),
+            f"{epoch.name}/population",
+            score="udr",
+            protocol=None,
+            samples=len(rows),
+            latest=True,
+        )
+        found = history.best.representation()
+        assert found.whole
+        assert found.logvar is not None
+        codes = found.codes.numpy()
+        kl = mean_kl(codes, found.logvar.numpy())
+        latents = active_latents(kl, self.config.reduction.active)
+        epoch = MetaEpoch(
+            leaf, number, rows, history, kl, tuple(latents), codes[:, latents], best_factors(found, latents)
+        )
+        if epoch.udr is not None and epoch.udr < self.config.threshold:
+            epoch = replace(epoch, stop=f"the best UDR is {epoch.udr:.3f}, below {self.config.threshold}")
+        elif not latents:
+            most = f"their largest KL is {kl.max():.3f}, not above {self.config.reduction.active}"
+            epoch = replace(epoch, stop=f"no latent is active: {most}")
+        self.note(epoch)
+        return epoch
+
+    def last(self, sets: Sequence[Array], protocol: ProtocolLike | None) -> History:
+        """The last population: its fitness is the median over label sets of MIG."""
+        config = replace(self.config.final, seed=self.seed(0, "final"))
+        out = f"final{self.config.leaf_runs}"
+        return self.evolve(self.data, config, out, score="mig", label_sets=sets, protocol=protocol)
+
+    def evolve(self, data: FactorData, config: PopulationConfig, out: str, **more: Any) -> History:
+        return evolve(
+            self.method, data, config, self.out / out, **more, **self.engine,
+            say=lambda line: self.say(f"{out.removesuffix('/population')}: {line}"),
+        )  # fmt: skip
+
+    def seed(self, number: int, stream: str) -> int:
+        return step_seed(self.config.seed, number, stream) % 2**31
+
+    def note(self, epoch: MetaEpoch) -> None:
+        """Keep what a metaEpoch has learned."""
+        from unbraid.search import lineages  # a second of start-up
+
+        self.seen.append(epoch)
+        folder = self.out / epoch.name
+        if epoch.history is not None:
+            save_labels(epoch, folder / "labels.npz")
+            if not (folder / "traversals.png").exists():
+                save_traversals(epoch, folder / "traversals.png")
+                lineages.save(epoch.history.table, folder / "population.png", "udr")
+        self.write_csv("metaepochs.csv", self.table())
+        learned = "; ".join(f"latent {z} {note}" for z, note in zip(epoch.latents, epoch.notes, strict=True))
+        self.say(f"{epoch.name}: {len(epoch.rows):,} images, {epoch.stop or learned}")
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame([epoch.row() for epoch in self.seen])
+
+    def write_csv(self, name: str, table: pd.DataFrame) -> None:
+        with replacing(self.out / name) as part:
+            table.to_csv(part, index=False)

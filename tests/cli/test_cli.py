@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from tests.examples.command import Here
+from unbraid.methods import METHODS
+
+BAD = [
+    (["data", "show", "dsprits"], "there is no data set 'dsprits'; did you mean 'dsprites'?"),
+    (["data", "show", "dsprites", "--resolution", "3"], "resolution is 3; expected a whole number from 4 to 256"),
+    (["data", "show", "dsprites", "--resolution", "big"], "'big' is not a valid integer"),
+    (["data", "show", "dsprites", "--resolutoin", "32"], "No such option '--resolutoin'. Did you mean '--resolution'"),
+    (["data", "show", "dsprites", "--set", "colour=1"], "data set 'dsprites' has no setting 'colour'"),
+    (["data", "show", "dsprites", "--set", "colour"], "expected NAME=VALUE"),
+    (["data", "show"], "Missing argument 'NAME'"),
+    (["data", "get", "dsprites"], "'dsprites' needs no file"),
+    (["data", "get", "shapes"], "there is no data set 'shapes'; did you mean 'shapes3d"),
+    (["train", "beta_va", "--data", "dsprites"], "there is no command 'beta_va'; did you mean 'beta_vae'?"),
+    (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--bta", "3"], "No such option '--bta'"),
+    (["train", "beta_vae", "--data", "dsprites"], "Missing option '--steps'"),
+    (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--beta", "-1"], "beta is -1.0; expected at least 0"),
+    (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--resolution", "30"], "cannot take images of 30 x"),
+    (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
+    (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
+    (["runs", "."], ". holds no runs"),
+    (["show", "nowhere"], "nowhere is no run: it has no config.json"),
+    (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),
+    (["data", "lst"], "there is no command 'lst'; did you mean 'list'?"),
+]
+
+
+def unbraid(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "unbraid.cli", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
+    )
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, here: Here, tmp_path: Path
+) -> None:
+    done = here(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_show_writes_the_same_sheet_in_two_processes(tmp_path: Path) -> None:
+    for name in ["a.png", "b.png"]:
+        done = unbraid("data", "show", "color_dsprites", "--resolution", "32", "--out", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    assert Image.open(tmp_path / "a.png").width > 12 * 64
+
+
+def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = here("data", "show", "dsprites", "--resolution", "32", "--out", "file/x.png")
+    assert done.returncode == 2
+    assert done.stderr.startswith("unbraid: cannot write file/x.png")
+
+
+def test_list_says_what_is_a_look_alike() -> None:
+    done = unbraid("data", "list")
+    assert done.stderr == ""
+    assert done.returncode == 0
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert "737,280" in lines["dsprites"]
+    assert "look-alike" in lines["shapes3d"]
+    assert "look-alike" in lines["arm3d"]
+    assert lines["dsprites"].rstrip().endswith("yes")
+
+
+def test_demo_draws_trains_and_shows(tmp_path: Path, here: Here) -> None:
+    done = here("demo", "--steps", "20")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo" / "data.png").exists()
+    for method in ("beta_vae", "beta_tc_vae", "factor_vae"):
+        folder = tmp_path / "demo" / f"{method}-20"
+        assert {"traversals.gif", "traversals.png", "reconstructions.png"} <= {path.name for path in folder.iterdir()}
+        assert f"demo/{method}-20" in done.stdout
+    again = here("demo", "--steps", "20")
+    assert "is done already" in again.stdout
+
+
+TRAIN = ["--data", "dsprites", "--resolution", "16", "--network", "small", "--steps", "20", "--out", "run"]
+
+
+def test_train_runs_and_show(here: Here) -> None:
+    done = here("train", "beta_vae", *TRAIN, "--beta", "2.5", "--latents", "3", "--protocol", "none")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("run  done  loss ")
+    rows = json.loads(here("runs", ".", "--json").stdout)
+    assert [(row["method"], row["settings.beta"], row["settings.latents"]) for row in rows] == [("beta_vae", 2.5, 3)]
+    csv = here("runs", ".", "--csv", "--where", "state=done", "--sort", "-beta").stdout
+    assert csv.splitlines()[0].startswith("run,id,state,method,data")
+    assert len(csv.splitlines()) == 2
+    assert here("runs", ".", "--where", "state=failed", "--csv").stdout.count("\n") == 1
+    assert here("runs", ".", "--where", "latents=3.0", "--where", "beta=2.50", "--csv").stdout.count("\n") == 2
+    assert here("show", "run", "--out", "pictures").stdout.count("\n") == 3
+
+
+def test_train_says_when_it_diverges(tmp_path: Path) -> None:
+    done = unbraid("train", "beta_vae", *TRAIN, "--learning-rate", "1e20", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "unbraid: diverged: " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_every_setting_is_a_flag_with_help(here: Here) -> None:
+    for name, method in METHODS.items():
+        text = " ".join(here("train", name, "--help").stdout.split())
+        for field in dataclasses.fields(method.config_class):
+            assert f"--{field.name.replace('_', '-')} " in text
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    """Codes from elsewhere: principal components of scikit-learn's digits, with the digit as the factor."""
+    images, labels = load_digits(return_X_y=True)
+    codes = PCA(5, random_state=0).fit_transform(images)
+    np.savez(tmp_path / "codes.npz", codes=codes, factors=labels, names=["digit"])
+    table = pd.DataFrame(codes, columns=[f"z{i}" for i in range(5)]).assign(digit=labels)
+    table.to_csv(tmp_path / "codes.csv", index=False)
+    return tmp_path
+
+
+def test_codes_from_elsewhere_are_scored(digits: Path, here: Here) -> None:
+    done = here("score", "codes.npz", "--protocol", "fast", "--importance")
+    assert done.returncode == 0, done.stderr
+    assert "protocol fast, seed 0, rows: 1,000 train, 500 test, 1,797 all" in done.stdout
+    record = json.loads((digits / "scores.json").read_text())
+    assert 0.05 < record["scores"]["mig"] < 0.3
+    assert record["scores"]["dci.informativeness"] > 0.7
+    assert Image.open(digits / "importance.png").width > 800
+    again = here("score", "codes.csv", "--factors", "digit", "--protocol", "fast", "--out", "again.json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads((digits / "again.json").read_text())["scores"] == pytest.approx(record["scores"])
+
+
+def test_scores_with_intervals_and_of_a_run(tmp_path: Path, here: Here) -> None:
+    assert here("train", "beta_vae", *TRAIN, "--protocol", "fast").returncode == 0
+    done = here("score", "run", "--metrics", "mig,irs", "--confidence", "0.9")
+    assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["score", "mig", "irs"]
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())["scores"]
+    assert scores["irs.low"] <= scores["irs"] <= scores["irs.high"]
+    assert {"elbo", "kl", "total_correlation_sampled"} <= scores.keys()  # what only the training run could measure
+    assert "dci.disentanglement" not in scores
+
+
+SCORE_BAD = [
+    (["nothing.npz"], "nothing.npz does not exist"),
+    (["codes.npz", "--protocol", "dlb"], "there is no protocol 'dlb'; did you mean 'dlib'?"),
+    (["codes.npz", "--metrics", "mg"], "there is no metric 'mg'; did you mean 'mig'?"),
+    (["codes.npz", "--confidence", "95"], "confidence is 95.0; expected a number between 0 and 1"),
+    (["codes.csv"], "say which columns of codes.csv are factors with --factors"),
+    (["codes.csv", "--factors", "digt"], "has no column 'digt'; did you mean 'digit'?"),
+    (["nan.npz"], "codes column 2 is nan at row 7; expected finite numbers"),
+    (["short.npz"], "there are 1797 rows of codes but 10 of factors"),
+    (["codes.npz", "--metrics", "active_units", "--importance"], "none of the metrics has a matrix to draw"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), SCORE_BAD, ids=[" ".join(arguments) for arguments, _ in SCORE_BAD])
+def test_bad_codes_are_one_line(arguments: list[str], message: str, digits: Path, here: Here) -> None:
+    codes = np.load(digits / "codes.npz")["codes"]
+    np.savez(digits / "short.npz", codes=codes, factors=np.zeros(10, int))
+    codes[7, 2] = np.nan
+    np.savez(digits / "nan.npz", codes=codes, factors=np.zeros(len(codes), int))
+    done = here("score", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

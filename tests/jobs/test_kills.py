@@ -1,0 +1,211 @@
+"""Real processes, really killed. What comes out is what comes out of a study that nothing happened to."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.examples import toy_jobs
+from tests.examples.processes import alive, eventually
+from tests.examples.toy_jobs import run, table, told
+from unbraid.jobs import schedule as study
+from unbraid.jobs.engines.local import LocalExecutor, WorkerDiedError
+from unbraid.jobs.engines.modules import import_file
+from unbraid.jobs.engines.ray import RayExecutor
+from unbraid.jobs.schedule import Job, Place, held, ordered
+
+TOYS = Path(toy_jobs.__file__)
+JOBS = ordered(toy_jobs.jobs("mixed"))  # three models, their UDR and five notes
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The table of the mixed study, run here and now without a worker."""
+    out = tmp_path_factory.mktemp("whole")
+    assert str(run(JOBS, out)[0]) == "9 done"
+    return table(out, JOBS)
+
+
+def start(out: Path, scale: str, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "unbraid.cli", "study", "run", str(TOYS), "--scale", scale, "--out", str(out)]
+    return subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def begun(out: Path) -> int:
+    """How many jobs have a folder."""
+    return len(list(out.glob("jobs/*/state.json")))
+
+
+def done(out: Path) -> dict[str, int]:
+    """The ids of the jobs that are done, and when that was written."""
+    place = Place(out)
+    finished = [job for job in JOBS if place.state(job) == "done"]
+    return {job.id: (place.folder(job) / "state.json").stat().st_mtime_ns for job in finished}
+
+
+def nobody_works(out: Path) -> bool:
+    return not any(held(path) for path in (out / "leases").glob("*"))
+
+
+def test_a_study_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path: Path, whole: dict[str, Any]) -> None:
+    out, chance = tmp_path / "study", random.Random(4)
+    finished: dict[str, int] = {}
+    wasted: Counter[str] = Counter()
+    for _ in range(3):
+        wanted, ended = begun(out) + chance.randint(1, 2), Counter(told(out, "end"))
+        process = start(out, "mixed", "--workers", "2")
+        with process:
+            assert eventually(lambda: begun(out) >= wanted or process.poll() is not None)  # noqa: B023
+            time.sleep(chance.uniform(0.0, 0.5))
+            process.send_signal(signal.SIGKILL)
+        assert eventually(lambda: nobody_works(out)), "its workers leave by themselves"
+        now_done = done(out)
+        assert finished.items() <= now_done.items(), "what was done is left alone"
+        finished = now_done
+        labels = {job.label for job in JOBS if job.id in finished}
+        wasted += Counter(name for name in (Counter(told(out, "end")) - ended).elements() if name not in labels)
+    with start(out, "mixed", "--workers", "2") as process:
+        stdout, stderr = process.communicate(timeout=300)
+    assert (process.returncode, stdout) == (0, f"{out}  9 done\n"), stderr
+    assert finished.items() <= done(out).items()
+    notes = [job.label for job in JOBS if isinstance(job, toy_jobs.Note)]
+    assert Counter(told(out, "end")) == Counter(notes) + wasted, "each ends once, unless killed before that was written"
+    assert table(out, JOBS) == whole
+    assert not list(out.rglob("*.part"))
+    assert not (out / "damaged").exists()
+
+
+def killing(
+    out: Path, pids: Callable[[], list[int]], chance: random.Random, by: int = signal.SIGKILL
+) -> threading.Thread:
+    """Kill one of the processes while no note can end, and another one later."""
+    (out / "wait").touch()
+
+    def kill() -> None:
+        for jobs in (2, 6):
+            eventually(lambda: begun(out) >= jobs and bool(pids()))  # noqa: B023
+            time.sleep(chance.uniform(0.0, 0.3))
+            with suppress(ProcessLookupError):
+                for pid in pids()[-1:]:
+                    os.kill(pid, by)
+            (out / "wait").unlink(missing_ok=True)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path: Path, whole: dict[str, Any]) -> None:
+    said: list[str] = []
+    with LocalExecutor(2) as pool:
+        thread = killing(tmp_path, pool.pids, random.Random(5))
+        found = study.run(JOBS, tmp_path, executor=pool, workers=2, say=said.append)
+        thread.join()
+    assert str(found) == "9 done", said
+    assert said, "at least one was killed at work"
+    assert all("the worker process ended with SIGKILL; it goes on in another" in line for line in said)
+    assert table(tmp_path, JOBS) == whole
+
+
+def test_two_studies_on_one_folder_run_every_job_once(tmp_path: Path) -> None:
+    (tmp_path / "wait").touch()
+    both = [start(tmp_path, "notes", "--workers", "1") for _ in range(2)]
+    try:
+        assert eventually(lambda: len(told(tmp_path, "begin")) == 2), "both are at a job"
+        (tmp_path / "wait").unlink()
+        answers = [process.communicate(timeout=300) for process in both]
+    finally:
+        for process in both:
+            process.kill()
+    assert [(process.returncode, stdout) for process, (stdout, _) in zip(both, answers, strict=True)] == [
+        (0, f"{tmp_path}  16 done\n")
+    ] * 2, answers
+    labels = sorted(job.label for job in toy_jobs.jobs("notes"))
+    assert sorted(told(tmp_path, "begin")) == sorted(told(tmp_path, "end")) == labels
+
+
+# Ray
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayExecutor]:
+    """Two workers of a cluster on this machine, which know the study's file only from what is sent to them."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'unbraid[ray]'")
+    with RayExecutor(2, modules=[TOYS]) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def sent() -> list[Job]:
+    """The same jobs as in JOBS, from the file."""
+    jobs: list[Job] = ordered(import_file(TOYS).jobs("mixed"))
+    assert [job.id for job in jobs] == [job.id for job in JOBS]
+    return jobs
+
+
+def test_a_ray_cluster_gives_the_same_table(
+    cluster: RayExecutor, sent: list[Job], tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cluster.workers == 2
+    found = study.run(sent, "study", executor=cluster, workers=2)
+    assert str(found) == "9 done"
+    assert table(tmp_path / "study", JOBS) == whole
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])  # the second is how Ray and clusters end them
+def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
+    by: int, cluster: RayExecutor, sent: list[Job], tmp_path: Path, whole: dict[str, Any]
+) -> None:
+    said: list[str] = []
+
+    def at_work() -> list[int]:
+        log = tmp_path / "log.txt"
+        lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+        busy = [int(pid) for event, name, pid in lines if event == "begin" and ["end", name, pid] not in lines]
+        return [pid for pid in busy if alive(pid)]
+
+    thread = killing(tmp_path, at_work, random.Random(6), by)
+    found = study.run(sent, tmp_path, executor=cluster, workers=2, say=said.append)
+    thread.join()
+    assert str(found) == "9 done", said
+    assert said, "at least one was killed at work"
+    assert all("the Ray worker died (WorkerCrashedError); it goes on in another" in line for line in said)
+    assert table(tmp_path, JOBS) == whole
+
+
+def test_a_ray_worker_is_like_a_local_one(cluster: RayExecutor) -> None:
+    toys = import_file(TOYS)
+    assert cluster.submit(toys.threads).result() == (1, "1", "1")
+    assert cluster.submit(dict, a=1).result() == {"a": 1}
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        cluster.submit(int, "x").result()
+    assert type(caught.value) is ValueError
+    with pytest.raises(WorkerDiedError, match="the Ray worker died"):
+        cluster.submit(os._exit, 3).result()
+    with pytest.raises(TypeError, match="serialize"):
+        cluster.submit(len, threading.Lock()).result()
+
+
+def test_a_killed_study_takes_its_ray_cluster_with_it(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'unbraid[ray]'")
+    (tmp_path / "wait").touch()
+    with start(tmp_path, "notes", "--engine", "ray", "--workers", "1") as process:
+        assert eventually(lambda: bool(told(tmp_path, "begin")) or process.poll() is not None)
+        process.send_signal(signal.SIGKILL)
+    assert eventually(lambda: nobody_works(tmp_path))
+    (tmp_path / "wait").unlink()
+    found, said = run(toy_jobs.jobs("notes"), tmp_path)
+    assert (str(found), said) == ("16 done", [])

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+import unbraid
+from tests.examples.tiny_run import TINY, tiny
+from unbraid.pictures.traversals import exchanges, latents, show, to_bytes, traverse
+from unbraid.training.representation import Representation
+
+
+def test_pictures_of_a_vae_and_of_an_autoencoder(tmp_path: Path) -> None:
+    runs = [tiny(tmp_path / "vae"), unbraid.train("autoencoder", "shapes3d", out=tmp_path / "ae", **TINY)]
+    for run in runs:
+        paths = show(run)
+        assert [path.name for path in paths] == ["reconstructions.png", "traversals.png", "traversals.gif"]
+        animation = Image.open(paths[2])
+        assert animation.n_frames == 30
+        assert show(run)[0].read_bytes() == paths[0].read_bytes()
+
+
+def test_latents_are_ordered_by_kl_and_the_active_marked() -> None:
+    codes = torch.randn(1000, 3, generator=torch.Generator().manual_seed(0)) * torch.tensor([0.0, 1.0, 0.5])
+    logvar = torch.tensor([0.0, -4.0, -1.0]).repeat(1000, 1)
+    found = latents(Representation(codes, torch.zeros(1000, 0), torch.arange(1000), (), (), None, logvar))
+    assert found.order == [1, 2, 0]
+    assert [found.active(latent) for latent in range(3)] == [False, True, True]
+    assert found.note(0) == "KL 0.00"
+    assert "active" in found.note(1)
+
+
+def test_a_traversal_moves_one_latent_only() -> None:
+    class Echo(torch.nn.Module):
+        def decode(self, codes: torch.Tensor) -> torch.Tensor:
+            return codes[:, :, None, None]
+
+    values = torch.tensor([0.0, 0.5, 1.0])
+    images = traverse(Echo(), torch.tensor([0.2, 0.4]), 1, values)  # type: ignore[arg-type]
+    assert images.flatten(1).tolist() == [[51, 0], [51, 128], [51, 255]]
+
+
+def test_exchanges_take_one_feature_of_each_image() -> None:
+    """With codes that are pixels, feature 1 of two is the lower half of an image."""
+
+    class Pixels:
+        def decode(self, codes: torch.Tensor) -> torch.Tensor:
+            return codes.view(-1, 1, 2, 2)
+
+    codes = torch.tensor([[0.0, 0, 0, 0], [1, 1, 1, 1]])
+    images = to_bytes(codes.view(-1, 1, 2, 2))
+    drawn = exchanges(Pixels(), images, codes, [[0, 1], [2, 3]])  # type: ignore[arg-type]
+    assert [strip.label for strip in drawn] == ["originals", "feature 0", "feature 1"]
+    assert drawn[1].images[1].flatten().tolist() == [255, 255, 0, 0]
+    assert drawn[2].images[1].flatten().tolist() == [0, 0, 255, 255]
+    assert int(drawn[2].images[0].max()) == 0

@@ -1,0 +1,606 @@
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure as Drawing
+from PIL import Image
+
+from tests.examples.tiny_run import tiny
+from unbraid import report
+from unbraid.errors import InputError
+from unbraid.report import Figure, Judged, Picture, Section, Table, overview, page, write
+from unbraid.report.numbers import digits, plain, written
+from unbraid.report.runs import choose, columns, main_scores
+from unbraid.runs.table import load_runs
+
+HOSTILE = '</script><b id="evil">&amp;"\'<!-- $title'
+NAN, INF = float("nan"), float("inf")
+
+
+def some_runs(folder: Path, count: int) -> pd.DataFrame:
+    """A table as `load_runs` gives it, of two methods, some of them failed."""
+    rows: list[dict[str, Any]] = []
+    for number in range(count):
+        tc = number % 2
+        row: dict[str, Any] = {
+            "run": str(folder / f"run-{number}"), "id": f"{number:012x}", "state": "done",
+            "method": ("beta_vae", "beta_tc_vae")[tc], "data": "dsprites", "steps": 300_000, "seed": number,
+            "reason": None, "seconds": 12.5, "settings.beta": (4.0, 6.0, 8.0)[number % 3], "settings.latents": 10,
+            "settings.network": "small", "scores.mig": (number * 7 % count) / count, "scores.code_information": 1.5,
+            "terms.loss": 100.0 - number, "terms.total_correlation": 0.5 if tc else NAN,
+        }  # fmt: skip
+        if number % 10 == 3:
+            row |= {"state": "failed", "reason": f"{row['run']}/codes.npz is short", "scores.mig": NAN}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def draw(label: str = "x") -> Drawing:
+    """A drawing with clip paths, markers, an image and words."""
+    drawing = Drawing(figsize=(4, 3))
+    axis = drawing.add_subplot()
+    axis.plot([0, 1], [1, 0], "o-")
+    axis.imshow([[0.0, 1.0]], extent=(0, 1, 0, 1))
+    axis.set_title(label, parse_math=False)
+    return drawing
+
+
+class Page(HTMLParser):
+    """What a browser would find in a page: its elements, and the text of those that are scripts or cells."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self._in_script = False
+        self.data: dict[str, Any] = {}
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        tag, found = self.elements[-1] if self.elements else ("", {})
+        if tag == "script" and found.get("id") == "data" and not self.data:
+            self.data = json.loads(data)
+        elif tag not in ("script", "style"):
+            self.words.append(data)
+
+    def all(self, name: str) -> list[str]:
+        """Every value of an attribute."""
+        return [found[name] for _, found in self.elements if name in found]
+
+    def column(self, name: str) -> list[Any]:
+        """The cells of a column of the runs."""
+        (column,) = [column for column in self.data["columns"] if column["name"] == name]
+        cells = column["values"] if "values" in column else [column["same"]] * self.data["rows"]
+        words = column.get("words")
+        return [words[cell] if words and cell is not None else cell for cell in cells]
+
+
+# The page as text
+
+
+def test_a_report_holds_its_parts_and_leaves_files_beside_it(tmp_path: Path) -> None:
+    claims = [
+        Judged("Seeds matter", "37 %", "40 %", "holds", "more than *half*"),
+        Judged("So does luck", "1", "2", "inconclusive"),
+    ]
+    items: list[Any] = [
+        *claims,
+        Figure("one", "A figure", draw(), "with a caption"),
+        Table("two", "A table", pd.DataFrame({"a": [1, 2], "b": [0.5, NAN]})),
+        Picture("three", "A picture", Image.new("RGB", (8, 8))),
+    ]
+    path = write(
+        "A title", [Section("First", "Some **text**.", items), Section("Second")], some_runs(tmp_path, 3), tmp_path
+    )
+    assert path == tmp_path / "report.html"
+    found = Page(path)
+    text = " ".join(found.words)
+    for words in ("A title", "2 claims: 1 holds, 1 inconclusive.", "3 runs: 3 done.", "A figure", "with a caption"):
+        assert words in text
+    anchors = [href[1:] for href in found.all("href") if href.startswith("#")]
+    assert [anchor for anchor in anchors if anchor in ("1-first", "2-second", "3-runs")] == [
+        "1-first",
+        "2-second",
+        "3-runs",
+    ]
+    assert set(anchors) <= set(found.all("id"))
+    assert (tmp_path / "figures" / "one.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "tables" / "two.csv").read_text() == "a,b\n1,0.5\n2,\n"
+    assert len(pd.read_csv(tmp_path / "runs.csv")) == 3
+    for file in (href for href in found.all("href") if href.endswith((".pdf", ".csv"))):
+        assert (tmp_path / file).is_file()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
+    text = (
+        "See [a page](https://example.org) and ![a picture](https://example.org/x.png) <img src='https://example.org'>"
+    )
+    path = write("t", [Section("s", text, [Figure("f", "f", draw())])], some_runs(tmp_path, 2), tmp_path)
+    found = Page(path)
+    loaded = [found for tag, found in found.elements if tag != "a"]
+    for attributes in loaded:
+        for name in ("src", "href", "srcset", "xlink:href", "data", "action"):
+            assert not re.match(r"\w*:?//", attributes.get(name, "")), attributes
+    assert [href for href in found.all("href") if "//" in href] == ["https://example.org", "https://example.org/x.png"]
+    assert not re.search(r"@import|url\((?!#)", path.read_text())
+    (policy,) = [content for content in found.all("content") if "default-src" in content]
+    assert policy.startswith("default-src 'none'; img-src data: 'self' file:;")
+
+
+def test_hostile_words_stay_words(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, 4)
+    runs.loc[0, "run"] = f"{tmp_path}/{HOSTILE.replace('/', '')}"
+    runs.loc[1, "reason"] = HOSTILE
+    runs["settings.<b id='evil'>"] = [HOSTILE] * 4
+    items: list[Any] = [
+        Judged(HOSTILE, HOSTILE, HOSTILE, "holds", HOSTILE),
+        Figure("f", HOSTILE, draw(HOSTILE), HOSTILE),
+        Table("t", HOSTILE, pd.DataFrame({HOSTILE: [HOSTILE]}, index=pd.Index([HOSTILE], name=HOSTILE)), HOSTILE),
+        Picture("p", HOSTILE, Image.new("L", (2, 2)), HOSTILE),
+    ]
+    found = Page(write(HOSTILE, [Section(HOSTILE, HOSTILE, items)], runs, tmp_path / "out"))
+    assert "evil" not in found.all("id")
+    assert len([tag for tag, _ in found.elements if tag == "script"]) == 2
+    assert found.column("reason")[1] == HOSTILE
+    assert found.column("run")[0] == HOSTILE.replace("/", "")
+    assert found.column("settings.<b id='evil'>") == [HOSTILE] * 4
+
+
+def test_ids_are_unique_and_every_reference_finds_its_id(tmp_path: Path) -> None:
+    figures = [Figure(name, name, draw()) for name in ("data", "runs", "filter")]
+    path = write("t", [Section("Runs", "", figures), Section("Runs")], some_runs(tmp_path, 1), tmp_path)
+    found = Page(path)
+    ids = found.all("id")
+    assert len(ids) == len(set(ids))
+    used = {href[1:] for href in found.all("href") if href.startswith("#")}
+    used |= set(re.findall(r"url\(#([^)]+)\)", path.read_text()))
+    assert any(name.startswith("svg3-") for name in used)
+    assert used <= set(ids)
+
+
+def test_the_same_report_has_the_same_bytes(tmp_path: Path) -> None:
+    def bytes_of(out: Path) -> dict[str, bytes]:
+        frame = pd.DataFrame({"a": [1.0]})
+        sections = [
+            Section("s", "", [Figure("f", "f", draw()), Table("t", "t", frame)]),
+            *overview(some_runs(tmp_path, 5)),
+        ]
+        write("t", sections, some_runs(tmp_path, 5), out)
+        return {
+            path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()
+        }
+
+    first, second = bytes_of(tmp_path / "a"), bytes_of(tmp_path / "b")
+    assert list(first) == ["figures/f.pdf", "figures/scores.pdf", "report.html", "runs.csv", "tables/t.csv",
+                           "tables/terms.csv", "tables/unfinished.csv"]  # fmt: skip
+    assert first == second
+
+
+def test_a_drawing_may_be_made_when_it_is_written_and_is_left_as_it_was(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make() -> Drawing:
+        drawing = draw()
+        drawing.set_layout_engine("constrained")
+        return drawing
+
+    def later() -> Drawing:
+        made.append("now")
+        return make()
+
+    given = make()
+    engine = given.get_layout_engine()
+
+    pages = []
+    for name, drawing in (("given", given), ("again", given), ("later", later)):
+        figure = Figure("f", "f", drawing)
+        assert not made
+        pages.append(write("t", [Section("s", "", [figure])], pd.DataFrame(), tmp_path / name).read_text())
+    assert made == ["now"]
+    assert pages[0] == pages[1] == pages[2]
+    assert given.get_layout_engine() is engine
+
+
+def test_no_path_of_this_machine_is_on_the_page(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path / "jobs", 5)
+    path = write("t", overview(runs), runs, tmp_path)
+    for file in tmp_path.rglob("*.*"):
+        if file.suffix in (".html", ".csv"):
+            assert str(tmp_path) not in file.read_text(), file
+    assert Page(path).column("reason")[3] == "codes.npz is short"
+    assert Page(path).data["folders"][0] == "jobs/run-0"
+
+
+@pytest.mark.parametrize("runs", [pd.DataFrame(), pd.DataFrame({"run": [], "state": []})])
+def test_no_runs(tmp_path: Path, runs: pd.DataFrame) -> None:
+    assert overview(runs) == []
+    found = Page(write("t", overview(runs), runs, tmp_path))
+    assert "There are no runs yet." in found.words
+    assert "filter" not in found.all("id")
+    assert "0 runs." in " ".join(found.words)
+
+
+def test_one_run(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, 1)
+    found = Page(write("t", overview(runs), runs, tmp_path))
+    assert "1 run: 1 done." in found.words
+    assert found.column("run") == ["run-0"]
+
+
+def test_runs_that_are_all_damaged(tmp_path: Path) -> None:
+    runs = pd.DataFrame([{"run": str(tmp_path / name), "state": "damaged", "reason": "no id"} for name in "ab"])
+    (section,) = overview(runs)
+    assert section.title == "Runs that did not finish"
+    (table,) = section.items
+    assert isinstance(table, Table)
+    assert table.frame.to_dict("records") == [{"state": "damaged", "reason": "no id", "runs": 2, "such as": "a"}]
+    found = Page(write("t", [section], runs, tmp_path))
+    assert found.column("state") == ["damaged", "damaged"]
+    assert found.data["pictures"] == {}
+
+
+def test_a_damaged_run_among_sound_ones(tmp_path: Path) -> None:
+    damaged = pd.DataFrame([{"run": str(tmp_path / "bad"), "state": "damaged", "reason": "no id"}])
+    runs = pd.concat([some_runs(tmp_path, 60), damaged], ignore_index=True)
+    sections = overview(runs)
+    assert [section.title for section in sections] == ["Scores", "Terms", "Runs that did not finish"]
+    terms = sections[1].items[0]
+    assert isinstance(terms, Table)
+    assert terms.frame.index.tolist() == ["beta_tc_vae", "beta_vae"]
+    assert terms.frame["runs"].tolist() == [30, 30]
+    found = Page(write("t", sections, runs, tmp_path))
+    assert found.column("method")[-1] is None
+    assert found.column("seed")[-3:] == [58, 59, None]
+
+
+def test_numbers_that_are_none(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, 3)
+    runs["scores.mig"] = [NAN, 0.123456789, INF]
+    runs["scores.sap"] = NAN
+    found = Page(write("t", [Section("s", "", [Table("x", "x", runs[["scores.mig"]])])], runs, tmp_path))
+    assert found.column("scores.mig") == [None, 0.123457, "Infinity"]
+    assert "scores.sap" not in [column["name"] for column in found.data["columns"]]
+    for cell in ("–", "0.123", "∞"):
+        assert cell in found.words
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([1.0, 300_000.0, NAN], ["1", "300,000", "–"]),
+        ([0.1, 0.25], ["0.100", "0.250"]),
+        ([1e-4, 0.5], ["0.0001", "0.5"]),
+        ([12.345, 1.0], ["12.35", "1.00"]),
+        ([-1234.5, INF], ["-1,234", "∞"]),
+        ([True, None, "x"], ["yes", "–", "x"]),
+        ([[1, 2], pd.NA], ["[1, 2]", "–"]),
+        ([], []),
+    ],
+)
+def test_how_numbers_are_written(values: list[Any], shown: list[str]) -> None:
+    cells = [plain(value) for value in values]
+    assert [written(cell, digits(cells)) for cell in cells] == shown
+
+
+def test_a_table_shows_its_index_where_it_says_something(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {("a", "mean"): [1.0], ("a", "std"): [2.0]}, index=pd.MultiIndex.from_tuples([("x", 3)], names=["k", None])
+    )
+    write("t", [Section("s", "", [Table("x", "x", frame)])], pd.DataFrame(), tmp_path)
+    assert (tmp_path / "tables" / "x.csv").read_text() == "k,,a mean,a std\nx,3,1.0,2.0\n"
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    table = Table("same", "x", pd.DataFrame({"a": [1]}))
+    with pytest.raises(InputError, match="two parts of the report are called 'same'"):
+        write("t", [Section("s", "", [table, table])], pd.DataFrame(), tmp_path)
+    with pytest.raises(InputError, match=r"'\.\./x' is no name for a file"):
+        write("t", [Section("s", "", [Table("../x", "x", pd.DataFrame())])], pd.DataFrame(), tmp_path)
+    with pytest.raises(
+        InputError, match="'seeds matter' has the verdict 'perhaps'; expected one of holds, does not hold"
+    ):
+        Judged("seeds matter", "1", "2", "perhaps")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write"):
+        write("t", [], pd.DataFrame(), tmp_path / "file")
+
+
+def test_a_report_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
+    before = write("t", [], pd.DataFrame(), tmp_path).read_bytes()
+    with pytest.raises(InputError):
+        write("u", [Section("s", "", [Table("", "x", pd.DataFrame())])], pd.DataFrame(), tmp_path)
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+# Columns and pictures of the runs
+
+
+def test_columns_that_show_at_first(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, 12)
+    found = columns(runs)
+    assert [column.name for column in found if column.main] == [
+        "run", "state", "method", "data", "seed", "settings.beta", "scores.mig", "reason",
+    ]  # fmt: skip
+    assert {"settings.latents", "terms.loss", "steps", "id"} < {column.name for column in found if not column.main}
+    assert main_scores(runs[["scores.code_information"]]) == ["scores.code_information"]
+
+
+def test_a_column_is_kept_small(tmp_path: Path) -> None:
+    contents = {column.name: column.content() for column in columns(some_runs(tmp_path, 12))}
+    assert contents["settings.latents"]["same"] == 10
+    assert contents["method"]["words"] == ["beta_vae", "beta_tc_vae"]
+    assert contents["method"]["values"][:3] == [0, 1, 0]
+    assert contents["scores.mig"]["values"][1] == 0.583333
+
+
+def test_runs_to_draw_are_spread_over_methods(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, 12).sort_values("method", ignore_index=True)
+    assert runs["method"][choose(runs, 4)].tolist() == ["beta_tc_vae", "beta_vae"] * 2
+    assert len(choose(runs, 100)) == 11  # one has failed
+    assert choose(pd.DataFrame(), 3) == []
+
+
+def test_pictures_are_drawn_held_or_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = some_runs(tmp_path / "jobs", 4)
+    drawn: list[str] = []
+
+    def show(run: Any) -> None:
+        drawn.append(run.folder.name)
+        if run.folder.name == "run-1":
+            raise InputError("there is no decoder")
+        run.folder.mkdir(parents=True)
+        for kind in ("traversals", "reconstructions"):
+            Image.new("L", (4, 4)).save(run.folder / f"{kind}.png")
+
+    monkeypatch.setattr(report.runs, "show", show)
+    found = Page(write("t", [], runs, tmp_path, draw=2))
+    assert drawn == ["run-0", "run-1"]
+    assert found.data["notes"] == {"1": "there is no decoder"}
+    assert {kind: source[:22] for kind, source in found.data["pictures"]["0"].items()} == {
+        "traversals": "data:image/png;base64,", "reconstructions": "data:image/png;base64,",
+    }  # fmt: skip
+    monkeypatch.setattr(page, "EMBEDDED", 0)
+    found = Page(write("t", [], runs, tmp_path, draw=0))
+    assert found.data["pictures"] == {
+        "0": {"traversals": "jobs/run-0/traversals.png", "reconstructions": "jobs/run-0/reconstructions.png"}
+    }
+    assert len(drawn) == 2
+
+
+def test_a_run_of_our_own(tmp_path: Path) -> None:
+    tiny(tmp_path / "jobs" / "one", steps=3)
+    runs = load_runs(tmp_path)
+    sections = overview(runs)
+    (pictures,) = [section for section in sections if section.title == "Traversals and reconstructions"]
+    assert [item.title for item in pictures.items if isinstance(item, Picture)] == [
+        "Traversals of one", "Reconstructions of one",
+    ]  # fmt: skip
+    found = Page(write("t", sections, runs, tmp_path))
+    assert found.data["pictures"]["0"]["traversals"].startswith("data:image/png;base64,")
+    assert load_runs(tmp_path)["state"].tolist() == ["done"]
+
+
+# The page in a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium."""
+    program, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("there is no Chromium with its driver here: apt-get install chromium chromium-driver")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    flags = ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking",
+             "disable-component-update", "disable-sync", "disable-dev-shm-usage",
+             f"user-data-dir={tmp_path_factory.mktemp('chromium')}")  # fmt: skip
+    for flag in flags:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driving = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield driving
+    driving.quit()
+
+
+@pytest.fixture(scope="module")
+def written_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """250 runs, of which the first two have pictures, one held by the page and one beside it; and one of each part."""
+    out = tmp_path_factory.mktemp("report")
+    runs = some_runs(out / "jobs", 250)
+    runs.loc[5, "reason"] = HOSTILE
+    runs.loc[7, "run"] = str(out / "jobs" / ("a-very-long-name" * 12))
+    for number, size in ((0, 40), (1, 400)):
+        (out / "jobs" / f"run-{number}").mkdir(parents=True)
+        Image.effect_noise((size, size), 50).save(out / "jobs" / f"run-{number}" / "traversals.png")
+    frame = pd.DataFrame({f"column {number}": [number / 7] for number in range(40)})
+    items: list[Any] = [
+        Judged("Seeds matter " * 9, "37 %", "x" * 200, "does not hold", HOSTILE),
+        Figure("figure", "A figure", draw(HOSTILE)),
+        Table("wide", "A wide table", frame),
+        Picture("picture", "A wide picture", Image.new("L", (3000, 20))),
+    ]
+    text = f"{'z' * 300}\n\n    {'code ' * 90}\n\n| {'a | ' * 60}\n| {'- | ' * 60}\n| {'1 | ' * 60}"
+    embedded, page.EMBEDDED = page.EMBEDDED, 100_000
+    try:
+        return write("y" * 100, [Section("One", text, items), *overview(runs, draw=0)], runs, out, draw=0)
+    finally:
+        page.EMBEDDED = embedded
+
+
+@pytest.fixture
+def opened(browser: Any, written_report: Path) -> Iterator[Any]:
+    """The report, freshly opened; no test may leave an error in the console."""
+    resize(browser, 1280)
+    browser.get(written_report.as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def resize(browser: Any, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def one(browser: Any, selector: str) -> Any:
+    return browser.find_element("css selector", selector)
+
+
+def column(browser: Any, name: str) -> list[str]:
+    """The words in a column of the runs as drawn."""
+    script = """
+        const heads = [...document.querySelectorAll("#runs thead button")];
+        const place = heads.findIndex(head => head.title === arguments[0]);
+        return [...document.querySelectorAll("#runs tbody tr")].map(row => row.children[place].textContent);
+    """
+    found: list[str] = browser.execute_script(script, name)
+    return found
+
+
+def press(browser: Any, name: str) -> None:
+    one(browser, f'#runs thead button[title="{name}"]').click()
+
+
+def test_the_table_sorts(opened: Any) -> None:
+    assert column(opened, "run")[:3] == ["run-0", "run-1", "run-2"]
+    press(opened, "scores.mig")
+    up = column(opened, "scores.mig")
+    assert up[0] == "0.000"
+    assert up == sorted(up, key=float)
+    assert one(opened, "#runs th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    press(opened, "scores.mig")
+    down = column(opened, "scores.mig")
+    assert down[0] == "0.996"
+    assert down == sorted(down, key=float, reverse=True)
+    press(opened, "seed")
+    assert column(opened, "seed")[:11] == [str(seed) for seed in range(11)]  # as numbers: 2 before 10
+    press(opened, "seed")
+    assert column(opened, "seed")[0] == "249"
+    press(opened, "state")
+    press(opened, "state")
+    assert column(opened, "state")[0] == "failed"
+
+
+def test_what_is_missing_comes_last_either_way(opened: Any) -> None:
+    one(opened, "#filter").send_keys("seed<10")
+    press(opened, "scores.mig")
+    assert column(opened, "scores.mig")[-1] == "–"
+    press(opened, "scores.mig")
+    assert column(opened, "scores.mig")[-1] == "–"
+
+
+def test_a_filter_narrows_it(opened: Any) -> None:
+    counts = {
+        "beta_tc": "125 of 250 runs",
+        "BETA_TC failed": "25 of 250 runs",
+        "state=failed method!=beta_vae": "25 of 250 runs",
+        "seed>=240": "10 of 250 runs",
+        "scores.mig<0.01": "2 of 250 runs",
+        "beta=8 seed<3": "1 of 250 runs",
+        "seed=": "250 runs",  # still being typed
+        "</script>": "1 of 250 runs",
+        "no such thing": "0 of 250 runs",
+    }
+    assert one(opened, "#count").text == "250 runs"
+    for words, count in counts.items():
+        one(opened, "#filter").clear()
+        one(opened, "#filter").send_keys(words)
+        assert one(opened, "#count").text == count, words
+        assert len(opened.find_elements("css selector", "#runs tbody th")) == min(100, int(count.split()[0])), words
+
+
+def test_only_a_page_of_rows_is_drawn(opened: Any) -> None:
+    assert len(column(opened, "run")) == 100
+    assert one(opened, "#range").text == "1–100 of 250"
+    one(opened, "#on").click()
+    one(opened, "#on").click()
+    assert len(column(opened, "run")) == 50
+    assert not one(opened, "#on").is_enabled()
+    one(opened, "#filter").send_keys("seed<5")
+    assert column(opened, "seed") == ["0", "1", "2", "3", "4"]
+    assert not one(opened, "#pages").is_displayed()
+
+
+def test_all_columns(opened: Any) -> None:
+    heads = len(opened.find_elements("css selector", "#runs thead th"))
+    one(opened, "#all").click()
+    assert len(opened.find_elements("css selector", "#runs thead th")) == heads + 8
+    assert column(opened, "steps")[0] == "300,000"
+
+
+def test_a_run_opens_its_traversals(opened: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    def width_of_picture() -> int:
+        script = (
+            "const image = document.querySelector('#run img'); return image && image.complete && image.naturalWidth"
+        )
+        return int(WebDriverWait(opened, 5).until(lambda _: opened.execute_script(script)))
+
+    first = one(opened, "#runs tbody button")
+    first.send_keys(Keys.ENTER)
+    assert one(opened, "#run").is_displayed()
+    assert one(opened, "#run-name").text == "run-0"
+    assert width_of_picture() == 40  # held by the page
+    one(opened, "#run").send_keys(Keys.ARROW_RIGHT)
+    assert one(opened, "#run-name").text == "run-1"
+    assert width_of_picture() == 400  # beside the page
+    assert "beta_tc_vae" in one(opened, "#run-body").text
+    one(opened, "#run-on").click()
+    assert "unbraid show jobs/run-2" in one(opened, "#run-body").text
+    one(opened, "#run-on").click()
+    assert "codes.npz is short" in one(opened, "#run-body").text
+    one(opened, "#run").send_keys(Keys.ESCAPE)
+    assert not one(opened, "#run").is_displayed()
+    assert opened.switch_to.active_element == first
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_is_as_wide_as_the_window(opened: Any, width: int) -> None:
+    resize(opened, width)
+
+    def overflow() -> int:
+        script = (
+            "const page = document.documentElement; return [page.scrollWidth - page.clientWidth, window.innerWidth]"
+        )
+        beyond, window = opened.execute_script(script)
+        assert window == width
+        return int(beyond)
+
+    assert overflow() == 0
+    one(opened, "#all").click()
+    assert overflow() == 0
+    opened.execute_script("document.querySelector('#runs tbody button').click()")
+    left, right = opened.execute_script(
+        "const box = document.getElementById('run').getBoundingClientRect(); return [box.left, box.right]"
+    )
+    assert left >= 0
+    assert right <= width
+    assert overflow() == 0
+
+
+def test_nothing_comes_over_a_network(opened: Any) -> None:
+    script = "return performance.getEntriesByType('resource').map(entry => entry.name)"
+    assert [name for name in opened.execute_script(script) if not name.startswith(("data:", "file:"))] == []
+    assert opened.execute_script("return document.getElementById('evil')") is None
+
+
+def test_a_report_without_runs_opens(browser: Any, tmp_path: Path) -> None:
+    browser.get(write("t", [], pd.DataFrame(), tmp_path).as_uri())
+    assert "There are no runs yet." in one(browser, "main").text
+    assert browser.get_log("browser") == []
