@@ -1,46 +1,45 @@
-"""The command `unbraid`."""
+"""The command `unbraid`. A command is a module of this package, imported when it is called."""
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
-from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import NoReturn
 
 import click
-import numpy as np
-import pandas as pd
-from rich.table import Table
 
-from unbraid.cli import demonstration
-from unbraid.cli._flags import Methods, data_flags, setting
-from unbraid.cli._group import PATH, Group, console, say
-from unbraid.cli.population import population
-from unbraid.cli.probe import probe
-from unbraid.cli.retrieve import retrieve
-from unbraid.cli.rpu import rpu
-from unbraid.cli.study import study
-from unbraid.data import catalogue, files
-from unbraid.data.atomic import replacing
-from unbraid.errors import InputError, nearest
-from unbraid.metrics import PROTOCOLS, ScoreTable, score
-from unbraid.metrics.code_files import CodeTable, read_codes
-from unbraid.pictures import sheets
-from unbraid.pictures.traversals import save_matrices
-from unbraid.pictures.traversals import show as show_run
-from unbraid.runs.folder import left_over
-from unbraid.runs.recording import train as run_training
-from unbraid.runs.run import Run
-from unbraid.runs.table import load_runs
-from unbraid.studies import write_report
-from unbraid.training.device import resolve_device
-from unbraid.training.representation import encode_all
+from unbraid.cli._group import LazyGroup, say
+from unbraid.errors import InputError
+
+COMMANDS = {
+    "data": "List, show and fetch data sets.",
+    "demo": "Train three methods on data drawn here, and show what they learned.",
+    "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "population": "Train a method as a population; run it again to resume.",
+    "probe": "Read the factors from a run's codes with linear classifiers.",
+    "report": "Write a page about a study or any folder of runs.",
+    "retrieve": "Show the nearest neighbours of images by each feature of a run's codes.",
+    "rpu": "Find the factors of a data set a few at a time, without labels.",
+    "runs": "List the runs below a folder.",
+    "score": "Score codes against factors, from a file or a run.",
+    "show": "Write pictures of a run: reconstructions, and what each latent does.",
+    "study": "Run, watch and list studies.",
+    "train": "Train a method; run it again to resume.",
+}
+"""The first line of each command's help: listing the commands imports none of them."""
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+def _import(name: str) -> click.Command | None:
+    return import_module(f"unbraid.cli.{name}").command if name in COMMANDS else None
+
+
+@click.group(
+    cls=LazyGroup,
+    summaries=COMMANDS,
+    find=_import,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(package_name="unbraid", message="unbraid %(version)s")
 def app() -> None:
     """A laboratory for disentangled representation learning."""
@@ -305,7 +304,7 @@ def show(run: Path, out: Path | None, seed: int) -> None:
 
 
 def main() -> None:
-    """Run the command; a mistake of the user's becomes one line and exit code 2."""
+    """Run the command; bad input is reported in one line, with exit code 2."""
     warnings.showwarning = lambda message, *_, **__: say(str(message))
     try:
         code = app(standalone_mode=False)
