@@ -14,7 +14,8 @@ from unbraid.jobs.job import Job
 from unbraid.jobs.results import write_results
 from unbraid.jobs.training import Train
 from unbraid.metrics import ProtocolLike, entangle, score
-from unbraid.pictures.sheets import save, tiles
+from unbraid.pictures.sheets import Strip, save, sheet
+from unbraid.pictures.style import data_name, method_name
 from unbraid.pictures.traversals import reconstructions
 from unbraid.runs.run import Run
 
@@ -47,7 +48,9 @@ class Reconstruct(Job):
         }
         write_results(folder, scores={self.model.id: scores})
         pairs = torch.stack([real[:SHOWN], made[:SHOWN]], 1).flatten(0, 1)
-        save(tiles([pairs]), folder / "strip.png")
+        title = f"{data_name(self.model.data)}: {method_name(self.model.method)}, explained {scores['explained']:.2f}"
+        note = "odd columns: real images; even columns: their reconstructions"
+        save(sheet(title, note, [Strip("", pairs)]), folder / "strip.png")
 
 
 def explained(images: Tensor, others: Tensor, made: Tensor, made_others: Tensor) -> float:
