@@ -38,20 +38,32 @@ EFFICIENT = everywhere(EFFICIENCIES, by_model)
 TWO, COLOURS = ("dsprites", "shapes3d"), ("dsprites", "color_dsprites")
 
 
+SEEDS = {"labels-help": 20, "labels-do-not-transfer": 20}  # an honest interval of table 1 is wide with few
+
+
 def low(method: str, other: float = 3.0) -> Score:
     """A method far below the plain VAE, or above it."""
     return lambda model: (9.0 if plain(model) else 1.0 if model.method.startswith(method) else other) + model.noise()
 
 
-def only(method: str, first: Score, second: Score) -> Score:
-    return lambda model: first(model) if model.method == method else second(model)
+def high(model: Model, column: str) -> float:
+    return 0.6 + 0.1 * model.noise(column)
+
+
+def near_zero(model: Model, column: str) -> float:
+    return 0.1 * model.noise(column)
+
+
+def turned_round(model: Model, column: str) -> float:
+    """What is good on dSprites is bad elsewhere."""
+    return chance(model.setting) * (1 if model.data == "dsprites" else -1) + 0.02 * model.noise(column)
 
 
 # For each claim scores that satisfy it, scores that violate it, and the data sets where they matter.
 CASES: dict[str, tuple[dict[str, Score], dict[str, Score], tuple[str, ...]]] = {
     "theorem-1": (
-        {**everywhere(ENTANGLED["codes"], lambda m, c: 0.6 + 0.1 * m.noise(c)), **everywhere(ENTANGLED["entangled"], lambda m, c: 0.1 * m.noise(c))},
-        {**everywhere(ENTANGLED["codes"], lambda m, c: 0.1 * m.noise(c)), **everywhere(ENTANGLED["entangled"], lambda m, c: 0.6 + 0.1 * m.noise(c))},
+        {**everywhere(ENTANGLED["codes"], high), **everywhere(ENTANGLED["entangled"], near_zero)},
+        {**everywhere(ENTANGLED["codes"], near_zero), **everywhere(ENTANGLED["entangled"], high)},
         TWO,
     ),
     "reconstructs": (
@@ -73,7 +85,9 @@ CASES: dict[str, tuple[dict[str, Score], dict[str, Score], tuple[str, ...]]] = {
     ),
     "sampled-falls": ({SAMPLED: falling}, {SAMPLED: rising}, TWO),
     "plain-highest": (
-        {SAMPLED: lambda m: (9 if plain(m) else 3) + m.noise()}, {SAMPLED: lambda m: (1 if plain(m) else 3) + m.noise()}, TWO,
+        {SAMPLED: lambda m: (9 if plain(m) else 3) + m.noise()},
+        {SAMPLED: lambda m: (1 if plain(m) else 3) + m.noise()},
+        TWO,
     ),
     "dip-low": ({SAMPLED: low("dip")}, {SAMPLED: lambda m: (1 if plain(m) else 3) + m.noise()}, TWO),
     "dip-falls": ({SAMPLED: falling}, {SAMPLED: rising}, TWO),
@@ -117,7 +131,7 @@ CASES: dict[str, tuple[dict[str, Score], dict[str, Score], tuple[str, ...]]] = {
         {**everywhere(UNSUPERVISED, by_model), **everywhere(METRICS, by_model), "kl": against},
         TWO,
     ),
-    "transfer-colour": (everywhere(METRICS, by_setting), everywhere(METRICS, lambda m, c: chance(m.setting) * (1 if m.data == "dsprites" else -1) + 0.02 * m.noise(c)), COLOURS),
+    "transfer-colour": (everywhere(METRICS, by_setting), everywhere(METRICS, turned_round), COLOURS),
     "no-transfer": (everywhere(METRICS, by_setting_and_column), everywhere(METRICS, by_setting), TWO),
     "labels-help": (everywhere(METRICS, by_setting_and_column), everywhere(METRICS, noise), TWO),
     "labels-do-not-transfer": (everywhere(METRICS, noise), everywhere(METRICS, by_setting), TWO),
@@ -150,7 +164,7 @@ def test_every_claim_has_its_tables() -> None:
 def test_a_verdict_follows_the_table(key: str) -> None:
     *tables, data = CASES[key]
     for scores, expected in zip(tables, ("holds", "does not hold"), strict=True):
-        judged = verdict(key, made(scores, data, seeds=5))
+        judged = verdict(key, made(scores, data, seeds=SEEDS.get(key, 5)))
         assert judged.verdict == expected, judged
         assert "models" in judged.ours
         assert "[" in judged.ours, "an interval is given"

@@ -64,10 +64,12 @@ def report(runs: RunTable) -> list[Section]:
 
 def _summary(models: Models, parts: Sequence[Section]) -> Section:
     judged = {item.key: item for part in parts for item in part.items if isinstance(item, Judged)}
-    items: Items = [Table("verdicts", "The paper's claims, and whether they hold here", sensitivity(models, judged),
-                          "First edition: the verdicts of this study's first run, by its rules of then; — for a new "
-                          "claim. The last two columns ask whether the verdict hangs on models that learned nothing, or "
-                          "on the protocol of the scores.")]  # fmt: skip
+    caption = (
+        "First edition: the verdicts of this study's first run, by its rules of then; — for a new claim. The columns "
+        "behind the verdict ask whether it hangs on models that learned nothing, or on the protocol of the scores."
+    )
+    title = "The paper's claims, and whether they hold here"
+    items: Items = [Table("verdicts", title, sensitivity(models, judged), caption)]
     items += tabled("states", "Finished models", models.table.states("data", "method", method_name))
     items += tabled("failures", "Models that are not done, and why", failures(models.table.frame))
     text = (
@@ -101,7 +103,8 @@ def _theorem(models: Models) -> Section:
             "One line per model. Each column of the entangled codes is a permutation of the old one, so that no loss "
             "that sees images alone prefers one of the two."
         )
-        items.append(Figure("theorem", "Theorem 1 on trained codes", partial(figures.theorem, models, metrics), caption))
+        drawing = partial(figures.theorem, models, metrics)
+        items.append(Figure("theorem", "Theorem 1 on trained codes", drawing, caption))
     items += judge(claims.THEOREM, models)
     text = (
         "Without further assumptions disentanglement cannot be learned: every code has a twin with the same "
@@ -250,10 +253,10 @@ def _choice(models: Models) -> Section:
 TRIALS = 10_000
 TABLE_ONE = (
     "A metric, a data set and a seed are drawn, and the setting with the highest score there is compared with a random "
-    "setting, both with another seed. Doing equally well counts as success, as in the paper, and the random setting may "
-    f"be the chosen one, so that chance is above one half: 51.4 % with the paper's 36 settings. Trials: {TRIALS:,} "
-    "draws, without those in which a model is missing. Exact: the mean over all possible draws, with an interval over "
-    "seeds."
+    "setting, both with another seed. Doing equally well counts as success, as in the paper, and the random setting "
+    "may be the chosen one, so that chance is above one half: 51.4 % with the paper's 36 settings. Trials: "
+    f"{TRIALS:,} draws, without those in which a model is missing. Exact: the mean over all possible draws, with an "
+    "interval over seeds."
 )
 
 
@@ -266,7 +269,8 @@ def table_one(models: Models) -> pd.DataFrame:
         number = exact[case].map(lambda value: 100 * value)
         rows.append({
             "case": case, "paper": _percent(paper.TABLE_1[case]), "here, trials": _percent(drawn[case]),
-            "here, exact [95 %]": f"{number.text('.1f')} %" if number.known else "not known", "chance": _percent(chance),
+            "here, exact [95 %]": f"{number.text('.1f')} %" if number.known else "not known",
+            "chance": _percent(chance),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -313,7 +317,7 @@ HOW = (
     "the highest median UDR over its seeds, and within it the model with the highest UDR of its own. transfer: the "
     "setting with the highest median score on another data set with labels, a random seed of it here, averaged over "
     "the other data sets. best setting: the setting with the highest median score on this data set, a random seed of "
-    "it. oracle: the best model. Without intervals: a regret hangs on single models, of which these seeds show one draw."
+    "it. oracle: the best model. Without intervals: a regret hangs on single models, of which seeds show one draw."
 )
 
 

@@ -265,7 +265,8 @@ def variance_shares(scores: Array, methods: Sequence[str]) -> Array:
     if len(groups) < 2:
         return np.full(3, math.nan)
     spread = [quietly(np.var, means[group], None, None, None, 1) - noise[group].mean() for group in groups]
-    strength = max(float(known_mean([value for value, group in zip(spread, groups, strict=True) if group.sum() > 1])), 0)
+    several = [value for value, group in zip(spread, groups, strict=True) if group.sum() > 1]
+    strength = max(float(known_mean(several)), 0.0)
     centres = np.array([means[group].mean() for group in groups])
     below = float(np.mean([(strength + noise[group].mean()) / group.sum() for group in groups]))
     parts = np.array([max(float(centres.var(ddof=1)) - below, 0.0), strength, seed])
@@ -405,8 +406,9 @@ _RHO = "rank correlation over the models of a data set"
 
 THEOREM = (
     claim(
-        "theorem-1", "3", "Codes with the same marginals may be entangled, and no loss that sees images alone can tell.",
-        "Theorem 1", Rule("metric of entangled codes minus that of the codes, by metric and data set", "below", 0, MOSTLY),
+        "theorem-1", "3",
+        "Codes with the same marginals may be entangled, and no loss that sees images alone can tell.", "Theorem 1",
+        Rule("metric of entangled codes minus that of the codes, by metric and data set", "below", 0, MOSTLY),
         entangled,
     ),
 )  # fmt: skip
@@ -557,7 +559,8 @@ CHOICE = (
         "unsupervised", "5.5",
         "No unsupervised score (reconstruction, KL, ELBO, total correlation) tells which models are disentangled.",
         "no clear pattern (abstract, 5.5, figure 9)",
-        Rule(f"{_RHO}, of each score with each metric", "within", UNRELATED, MOSTLY), correlations(UNSUPERVISED, METRICS),
+        Rule(f"{_RHO}, of each score with each metric", "within", UNRELATED, MOSTLY),
+        correlations(UNSUPERVISED, METRICS),
     ),
     claim(
         "transfer-colour", "5.5", "Good settings on dSprites are good on Color-dSprites.",

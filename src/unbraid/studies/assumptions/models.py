@@ -1,4 +1,4 @@
-"""The study's models as arrays: for each data set one row per setting (a method with one strength), one column per seed."""
+"""The study's models as arrays: by data set, one row per setting (a method with one strength), one column per seed."""
 
 from __future__ import annotations
 
@@ -117,8 +117,9 @@ class Models:
             cells, grids = self._cells
             shape = (len(self.data_sets), len(self.settings), len(self.table.seeds))
             grid, column = np.full(shape, np.nan), grids.get(self.column(score))
-            for (data, *setting), cell in cells.items() if column is not None else ():
-                grid[self.data_sets.index(data), self.settings.index((setting[0], setting[1]))] = column[cell]
+            for (data, method, strength), cell in cells.items():
+                if column is not None:
+                    grid[self.data_sets.index(data), self.settings.index((method, strength))] = column[cell]
             self._grids[score] = grid
         return self._grids[score]
 

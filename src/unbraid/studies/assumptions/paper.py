@@ -11,7 +11,7 @@ TABLE_1 = {
 MODELS = "12,600: 7 data sets, 6 methods, 36 settings, 50 seeds"
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "inconclusive"
-# Verdicts of the first edition's desk study (two data sets, three seeds, 2,500 steps); claims that are not here are new.
+# Verdicts of the first edition's desk study (two data sets, three seeds, 2,500 steps); claims not listed are new.
 FIRST_EDITION = {
     "reconstructs": HOLDS,
     "sampled-falls": HOLDS,
