@@ -14,12 +14,12 @@ from rich.table import Table
 from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, console, say
 from unbraid.errors import InputError
-from unbraid.jobs.schedule import FINISHED, Job, Place, Tally, ordered, tallies
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.schedule import TALLIED, Tally, tallies
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
-
-COLUMNS = (*FINISHED, "running", "left")
 
 
 @click.group(cls=Group)
@@ -58,13 +58,13 @@ def run(
     opened = open_study(name)
     jobs = opened.jobs(scale)
     chosen = _chosen(jobs, numbers)
-    place = Place(out or _default_out(opened, scale))
+    folder = StudyFolder(out or _default_out(opened, scale))
     try:
-        place.begin(opened.name, scale, jobs)
+        folder.begin(opened.name, scale, jobs)
         with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
             result = run_jobs(
                 chosen,
-                place.out,
+                folder.out,
                 executor=executor,
                 workers=count,
                 retry=retry == "failed",
@@ -73,8 +73,8 @@ def run(
                 say=say,
             )
     except OSError as error:
-        raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
-    click.echo(f"{place.out}  {result}")
+        raise InputError(f"cannot write to {folder.out}: {error.strerror or error}") from error
+    click.echo(f"{folder.out}  {result}")
     if result.states["failed"]:
         say("`unbraid runs` shows why jobs failed; `--retry failed` runs them again")
         raise click.exceptions.Exit(1)
@@ -102,10 +102,10 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
 @click.argument("folder", type=PATH)
 @click.option("--once", is_flag=True, help="Print the table once, also on a terminal.")
 def status(folder: Path, once: bool) -> None:
-    """Show where a study's jobs stand, until all are finished."""
-    held = Folder(folder).read_json("study")
-    opened = open_study(str(held.get("name")))
-    jobs = ordered(opened.jobs(str(held.get("scale"))))
+    """Show how many of a study's jobs are in which state, until all are finished."""
+    record = Folder(folder).read_json("study")
+    opened = open_study(str(record.get("name")))
+    jobs = ordered(opened.jobs(str(record.get("scale"))))
     if once or not console.is_terminal:
         console.print(_table(opened, folder, tallies(jobs, folder)))
         return
@@ -113,14 +113,14 @@ def status(folder: Path, once: bool) -> None:
         while True:
             found = tallies(jobs, folder)
             live.update(_table(opened, folder, found), refresh=True)
-            if not any(tally.states["left"] or tally.states["running"] for tally in found.values()):
+            if not any(tally.states["remaining"] or tally.states["running"] for tally in found.values()):
                 return
             time.sleep(2)
 
 
 def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
-    """A row for each label, unless there are too many to look at, and one for all jobs."""
-    shown = Table("jobs", *COLUMNS, "core time left", box=None, pad_edge=False, title=f"{opened.name}, {folder}")
+    """One row per label, unless there are too many to read, and one for all jobs."""
+    shown = Table("jobs", *TALLIED, "core time remaining", box=None, pad_edge=False, title=f"{opened.name}, {folder}")
     if len(found) <= 40:
         for label, tally in sorted(found.items()):
             _add_row(shown, label, tally)
@@ -129,8 +129,8 @@ def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
 
 
 def _add_row(shown: Table, label: str, found: Tally, style: str | None = None) -> None:
-    left = str(timedelta(seconds=round(found.seconds_left))) if found.seconds_left else ""
-    shown.add_row(label, *(str(found.states[name] or "") for name in COLUMNS), left, style=style)
+    remaining = str(timedelta(seconds=round(found.seconds_remaining))) if found.seconds_remaining else ""
+    shown.add_row(label, *(str(found.states[name] or "") for name in TALLIED), remaining, style=style)
 
 
 @study.command("list")

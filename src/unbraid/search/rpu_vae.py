@@ -38,13 +38,13 @@ from unbraid.data import FactorData, Subset, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
-from unbraid.jobs.models import Protocol
 from unbraid.jobs.schedule import Say
+from unbraid.jobs.training import Protocol
 from unbraid.methods import method_class
 from unbraid.methods.vae import VAE
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder
-from unbraid.runs.run import full_settings
+from unbraid.runs.identity import full_settings
 from unbraid.search.generations import PopulationConfig
 from unbraid.search.history import History
 from unbraid.search.metaepochs import (

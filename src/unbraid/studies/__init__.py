@@ -17,7 +17,7 @@ import pandas as pd
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.engines.modules import import_file
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
 from unbraid.runs.folder import Folder
 from unbraid.runs.table import load_runs
 
