@@ -44,7 +44,7 @@ from unbraid.methods.vae import VAE
 from unbraid.metrics import ProtocolLike
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder
-from unbraid.runs.run import full_settings
+from unbraid.runs.identity import full_settings
 from unbraid.search.generations import PopulationConfig
 from unbraid.search.history import History
 from unbraid.search.metaepochs import (
