@@ -30,7 +30,8 @@ from unbraid.studies.assumptions.study import jobs
 COLOURS = ("color_dsprites", "noisy_dsprites", "scream_dsprites", "cars3d", "shapes3d_official")
 SCORES = (
     "mig", "dci.disentanglement", "dci.completeness", "dci.informativeness", "sap", "modularity", "explicitness",
-    "beta_vae", "factor_vae", "irs", "total_correlation", "wasserstein_correlation", "code_information", "active_units",
+    "beta_vae_score", "factor_vae_score", "irs", "total_correlation", "wasserstein_correlation", "code_information",
+    "active_units",
     *(f"downstream.{kind}.{rows}" for kind in ("logistic", "gbt") for rows in (10, 100, 1000, 10_000, "efficiency")),
     "reconstruction", "kl", "elbo", "active_latents", "total_correlation_mean", "total_correlation_sampled",
 )  # fmt: skip

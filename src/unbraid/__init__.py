@@ -1,6 +1,6 @@
 """Unbraid: a laboratory for disentangled representation learning.
 
-The names below are imported on first use, so that `import unbraid.metrics` loads NumPy and not torch.
+Its names are imported on first use, so that `import unbraid.metrics` loads NumPy and no torch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
-_SUBPACKAGES = ("data", "methods", "metrics")
+_PACKAGES = ("data", "methods", "metrics")
 _MODULES = {
     "Representation": "unbraid.training.representation",
     "Run": "unbraid.runs.run",
@@ -37,11 +37,11 @@ _MODULES = {
     "score": "unbraid.metrics",
     "train": "unbraid.runs.recording",
 }
-__all__ = sorted((*_SUBPACKAGES, *_MODULES))
+__all__ = sorted((*_PACKAGES, *_MODULES))
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
+    if name in _PACKAGES:
         return import_module(f"unbraid.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'unbraid' has no attribute '{name}'")

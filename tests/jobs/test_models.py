@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from unbraid.data import catalogue
 from unbraid.jobs.models import FILES, Embed, Train, neighbour_agreement
 from unbraid.jobs.schedule import Job, Place
 from unbraid.jobs.schedule import run as run_study
+from unbraid.metrics import Protocol
 from unbraid.pictures.traversals import show, umap_embedding
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
@@ -45,6 +47,15 @@ def test_a_frozen_learner_needs_its_encoder_and_is_another_with_another() -> Non
     assert decoder.label == "frozen_decoder-multitask-dsprites"
     assert decoder.id != frozen("frozen_decoder", encoder(1)).id
     assert encoder().needs == ()
+
+
+def test_a_job_is_another_if_its_protocol_gives_other_scores() -> None:
+    plain = replace(encoder(), protocol=Protocol("mine", {"mig": {}}, train=500, test=200))
+    renamed = replace(encoder(), protocol=Protocol("yours", {"mig": {}}, train=500, test=200, seconds=90.0))
+    assert plain.id == renamed.id
+    assert renamed.seconds == plain.seconds + 88.0
+    for other in ({"mig": {"bins": 5}}, Protocol("mine", {"mig": {}}, train=400, test=200), "dlib"):
+        assert replace(encoder(), protocol=other).id != plain.id
 
 
 def test_a_job_is_another_where_a_file_of_the_users_has_other_content(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
 _MEASURED = [
     "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
-    "scores.modularity", "scores.beta_vae", "scores.factor_vae", "scores.irs",
+    "scores.modularity", "scores.beta_vae_score", "scores.factor_vae_score", "scores.irs",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ the codes of a model in a plane.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from unbraid.errors import InputError
 from unbraid.jobs.schedule import Job
 from unbraid.methods import Method, method_class
 from unbraid.methods.gaussian import kl_per_latent
-from unbraid.metrics import retrieved_factors, udr
+from unbraid.metrics import Protocol, ProtocolLike, as_protocol, retrieved_factors, udr
 from unbraid.metrics.encoder_probes import read
 from unbraid.pictures.traversals import umap_embedding
 from unbraid.runs.folder import Folder
@@ -29,7 +29,6 @@ from unbraid.runs.run import NUMBERS, Run, full_settings
 from unbraid.training.representation import encode_all, represent
 
 Array = np.ndarray[Any, Any]
-Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
 # Settings of data that are paths of the user's, but for the words given here
 FILES: dict[str, tuple[str, ...]] = {
@@ -39,10 +38,9 @@ FILES: dict[str, tuple[str, ...]] = {
     "backgrounds": ("auto", "stl10", "scenes", "new_scenes"),
 }
 # What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
-# of a network, and seconds of encoding and scoring by a protocol.
+# of a network.
 PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
           "resnet_tiny": 0.45e6, "resnet_small": 0.4e6, "resnet34": 0.02e6}  # fmt: skip
-SCORING = {"fast": 5.0, "assumptions": 80.0, "multitask": 20.0, "multitask_desk": 8.0}
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Train(Job):
     precision: str = "fp32"
     """Stated, so that the numbers do not depend on the machine."""
     samples: int | None = None
-    protocol: Protocol = "dlib"
+    protocol: ProtocolLike | None = "dlib"
     encoder: Train | None = None
     every: int = 100
     """Steps between two lines of the log; it changes no number."""
@@ -93,13 +91,13 @@ class Train(Job):
             "seed": self.seed,
             "precision": self.precision,
             "samples": self.samples,
-            "protocol": self.protocol,
+            "protocol": _protocol_content(self.protocol),
         }
 
     @property
     def seconds(self) -> float:
         settings, method = self.full_settings, method_class(self.method)
-        scoring = SCORING.get(self.protocol, 30.0) if isinstance(self.protocol, str) else 2.0
+        scoring = 2.0 if self.protocol is None else as_protocol(self.protocol).seconds
         if "images" not in method.needs:
             return self.steps * 0.004 + scoring
         speed = PIXELS.get(settings.get("network", ""), 1e6)
@@ -130,6 +128,13 @@ class Train(Job):
                     np.save(file, encode_all(trained.method(), trained.whole_data()).numpy())
             settings["codes"] = str(codes)
         return catalogue.load(self.data, self.resolution, **settings)
+
+
+def _protocol_content(protocol: ProtocolLike | None) -> Any:
+    """A protocol as plain words and numbers, without what changes no score."""
+    if not isinstance(protocol, Protocol):
+        return protocol
+    return {one.name: getattr(protocol, one.name) for one in fields(protocol) if one.metadata.get("numbers", True)}
 
 
 @cache

@@ -35,9 +35,9 @@ from unbraid.data.factors import digest
 from unbraid.data.wrappers.sampling import Subset
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
-from unbraid.jobs.models import Protocol
 from unbraid.jobs.schedule import Job, Place, Say
 from unbraid.jobs.schedule import run as run_jobs
+from unbraid.metrics import ProtocolLike
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run, full_settings
 from unbraid.search.fitness import Score, check
@@ -63,7 +63,7 @@ def evolve(
     settings: Mapping[str, Any] | None = None,
     resolution: int = 64,
     precision: str = "fp32",
-    protocol: Protocol = "dlib",
+    protocol: ProtocolLike | None = "dlib",
     samples: int | None = None,
     latest: bool = False,
     executor: Executor | None = None,
@@ -246,7 +246,7 @@ class _Loop:
     def _sound(self, job: Job) -> bool:
         return self.place.state(job) == "done" and not self.place.faults(job)
 
-    def finish(self, protocol: Protocol, samples: int | None, latest: bool) -> Run:
+    def finish(self, protocol: ProtocolLike | None, samples: int | None, latest: bool) -> Run:
         """Encode and score the best model, which is trained already, in a run of its own."""
         among = self.history[-1:] if latest else self.history
         scored = [one for grown in among for one in grown if not math.isnan(one.score)]

@@ -14,8 +14,9 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import PIXELS, Protocol
+from unbraid.jobs.models import PIXELS
 from unbraid.jobs.schedule import Job
+from unbraid.metrics import ProtocolLike
 from unbraid.metrics import score as score_codes
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import NUMBERS, Run, full_settings
@@ -43,7 +44,7 @@ class Base:
     precision: str = "fp32"
     samples: int | None = None
     """Images that the best model is scored on; None for 50,000."""
-    protocol: Protocol = "dlib"
+    protocol: ProtocolLike | None = "dlib"
 
     @property
     def rows(self) -> int:
