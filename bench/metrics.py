@@ -26,12 +26,34 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Pair = tuple[Array, Array]
-SIZES = (3, 6, 40, 32, 32)
 BATCH = 64
 ROUNDS = 100  # of the booster
 POINTS = 15_000  # of an intervention score, training and test
 # images the reference encodes: train and test sets for each metric, then two batches a point or one, and the variances
 ENCODED = {"sets": 6 * 10_000 + 3 * 5_000, "beta_vae": 2 * BATCH * POINTS, "factor_vae": 10_000 + BATCH * POINTS}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much to do."""
+
+    factors: tuple[int, ...] = (3, 6, 40, 32, 32)
+    train: int = 10_000
+    test: int = 5_000
+    points: int = 500
+    """Of the intervention scores, for the plain version."""
+    models: int = 50
+    """For UDR."""
+    udr_rows: int = 1_000
+    encoded: int = 12_800
+    """Images the plain version encodes."""
+    samples: int = 50_000
+    """Images we encode and score."""
+    protocol: str = "dlib"
+
+
+QUICK = Size(train=2_000, test=1_000, points=100, models=10, encoded=1_280, samples=3_000)
+TINY = Size((2, 2, 3, 2, 2), 100, 50, 2, 2, 50, 64, 200, "fast")
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -40,10 +62,10 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def example(rows: int, seed: int = 0) -> Pair:
+def example(rows: int, sizes: Sequence[int], seed: int = 0) -> Pair:
     """Codes such as a VAE finds: some factors clean, some mixed, some codes noise."""
     rng = np.random.default_rng(seed)
-    factors = np.stack([rng.integers(size, size=rows) for size in SIZES], 1)
+    factors = np.stack([rng.integers(size, size=rows) for size in sizes], 1)
     spread = (factors - factors.mean(0)) / factors.std(0)
     weights = np.eye(5) + 0.4 * np.random.default_rng(1).normal(size=(5, 5))
     return np.hstack([spread @ weights, np.zeros((rows, 5))]) + 0.2 * rng.normal(size=(rows, 10)), factors
@@ -113,15 +135,18 @@ def plain_explicitness(train: Pair, test: Pair) -> float:
     return float(np.mean(scores))
 
 
-def plain_points(train: Pair, test: Pair, points: int) -> None:
+def plain_points(train: Pair, test: Pair, sizes: Sequence[int], points: int) -> None:
     """The points of both intervention scores, one after the other; their classifiers take next to nothing."""
     rng = np.random.default_rng(0)
     codes, factors = np.concatenate([train[0], test[0]]), np.concatenate([train[1], test[1]])
     variances = codes.var(0, ddof=1)
-    rows_of = [[np.flatnonzero(column == value) for value in range(size)] for column, size in zip(factors.T, SIZES)]  # noqa: B905
+    rows_of = [
+        [np.flatnonzero(column == value) for value in range(size)]
+        for column, size in zip(factors.T, sizes, strict=True)
+    ]
     for _ in range(points):
         column = rng.integers(factors.shape[1])
-        values = rng.integers(SIZES[column], size=BATCH)
+        values = rng.integers(sizes[column], size=BATCH)
         first, second = ([rng.choice(rows_of[column][value]) for value in values] for _ in range(2))
         np.abs(codes[first] - codes[second]).mean(0)
         rows = rng.choice(rows_of[column][values[0]], BATCH)
@@ -145,14 +170,14 @@ def plain_rest(train: Pair, test: Pair) -> None:
     information_by_loop(histograms(codes), histograms(codes))
 
 
-def plain_protocol(train: Pair, test: Pair, rounds: int, points: int) -> dict[str, float]:
+def plain_protocol(train: Pair, test: Pair, sizes: Sequence[int], rounds: int, points: int) -> dict[str, float]:
     """Seconds of each part, scaled up to the whole protocol."""
     parts: dict[str, tuple[Callable[[], Any], float]] = {
         "mig": (lambda: plain_mig(train, test), 1),
         "modularity": (lambda: plain_modularity(train, test), 1),
         "sap": (lambda: plain_sap(train, test), 1),
         "explicitness": (lambda: plain_explicitness(train, test), 1),
-        "interventions": (lambda: plain_points(train, test, points), POINTS / points),
+        "interventions": (lambda: plain_points(train, test, sizes, points), POINTS / points),
         "rest": (lambda: plain_rest(train, test), 1),
     }
     times = {name: seconds(work)[0] * scale for name, (work, scale) in parts.items()}
@@ -204,29 +229,16 @@ def ours_from_images(samples: int, protocol: str) -> float:
     return seconds(work)[0]
 
 
-@dataclass(frozen=True)
-class Size:
-    train: int = 10_000
-    test: int = 5_000
-    points: int = 500
-    """Of the intervention scores, for the plain version."""
-    models: int = 50
-    """For UDR."""
-    udr_rows: int = 1_000
-    encoded: int = 12_800
-    """Images the plain version encodes."""
-    samples: int = 50_000
-    """Images we encode and score."""
-    protocol: str = "dlib"
-
-
-QUICK = Size(2_000, 1_000, 100, 10, 1_000, 1_280, 3_000)
-TINY = Size(200, 100, 2, 2, 50, 64, 200, "fast")
+def from_images(work: str, size: Size) -> float:
+    """Seconds of `encode` per image, or of `score`."""
+    return plain_encoding(size.encoded) if work == "encode" else ours_from_images(size.samples, size.protocol)
 
 
 def in_process(work: str, size: Size) -> float:
-    flags = {QUICK: ["--quick"], TINY: ["--tiny"]}.get(size, [])
-    command = [sys.executable, __file__, "--work", work, *flags]
+    """The same in a process of its own."""
+    if size == TINY:
+        return from_images(work, size)
+    command = [sys.executable, __file__, "--work", work, *(["--quick"] if size == QUICK else [])]
     return float(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
 
 
@@ -270,8 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.golden:
         golden(options.golden)
     elif options.work:
-        encode = options.work == "encode"
-        print(json.dumps(plain_encoding(size.encoded) if encode else ours_from_images(size.samples, size.protocol)))
+        print(json.dumps(from_images(options.work, size)))
     else:
         with warnings.catch_warnings(action="ignore"):
             compare(size)
@@ -283,12 +294,13 @@ def compare(size: Size) -> None:
     from unbraid.metrics._information import discretise, mutual_information
 
     rounds, points = 3, size.points
-    train, test = example(size.train), example(size.test, 2)
-    print(f"{size.train} + {size.test} points, factors {SIZES}, 10 codes{'' if size == Size() else '; a smaller size'}")
+    train, test = example(size.train, size.factors), example(size.test, size.factors, 2)
+    note = "" if size == Size() else "; a smaller size"
+    print(f"{size.train} + {size.test} points, factors {size.factors}, 10 codes{note}")
     print(f"{'':34}{'ours':>11}{'plain':>12}{'ratio':>9}{'goal':>8}")
 
-    score(*example(300), protocol=size.protocol, metrics=["dci", "sap"])  # imports
-    plain = plain_protocol(train, test, rounds, points)
+    score(*example(300, size.factors), protocol=size.protocol, metrics=["dci", "sap"])  # imports
+    plain = plain_protocol(train, test, size.factors, rounds, points)
     whole = sum(plain.values())
     fractions = f"booster 1 and {rounds} of {ROUNDS} rounds, {points} of {POINTS} points, scaled"
     ours = seconds(lambda: score(*train, test=test, protocol=size.protocol))[0]
