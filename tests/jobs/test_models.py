@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.data import catalogue
-from unbraid.jobs.models import FILES, Embed, Train, neighbour_agreement
+from unbraid.jobs.models import Embed, Train, neighbour_agreement
 from unbraid.jobs.schedule import Job, Place
 from unbraid.jobs.schedule import run as run_study
 from unbraid.pictures.traversals import show, umap_embedding
@@ -55,11 +54,6 @@ def test_a_job_is_another_where_a_file_of_the_users_has_other_content(tmp_path: 
         targets = {**ROWS, "targets": str(tmp_path / place / "targets.npy")}
         found[place] = Train("multitask", "dsprites", 2, 0, SMALL, resolution=16, data_settings=targets, protocol={}).id
     assert found["a"] != found["b"] == found["same as b"]
-
-
-def test_every_setting_that_is_a_file_is_known_as_one() -> None:
-    named = {name for wrapper in catalogue.WRAPPERS for name, text in wrapper.help.items() if ".npy" in text}
-    assert {"row_file", "targets"} <= named <= FILES.keys()
 
 
 def test_a_frozen_learner_goes_on_with_the_codes_it_began_with(tmp_path: Path) -> None:

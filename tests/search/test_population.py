@@ -19,9 +19,8 @@ from matplotlib.image import imread
 from tests.examples.small_population import FLAGS, SETTINGS, SPACE, config, evolve_small, small_data
 from tests.examples.toy_jobs import Now
 from unbraid.cli import app
-from unbraid.data import FactorData, load
+from unbraid.data import Correlated, FactorData, Subset, load
 from unbraid.data.factors import Rows
-from unbraid.data.wrappers.sampling import Correlated, Subset
 from unbraid.errors import InputError
 from unbraid.methods import METHODS, build
 from unbraid.methods.gaussian import kl_per_latent

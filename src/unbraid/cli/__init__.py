@@ -74,7 +74,7 @@ def data_list() -> None:
     for declared in catalogue.CATALOGUE.values():
         factors = ", ".join(f"{name} {size}" for name, size in zip(declared.names, declared.sizes, strict=True))
         table.add_row(declared.name, factors or "none", f"{declared.images:,}" if declared.images else "any",
-                      declared.told, "yes" if declared.here else "no")
+                      declared.description, "yes" if declared.here else "no")
     console.print(table)
 
 

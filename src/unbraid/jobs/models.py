@@ -31,13 +31,6 @@ from unbraid.training.representation import encode_all, represent
 Array = np.ndarray[Any, Any]
 Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
-# Settings of data that are paths of the user's, but for the words given here
-FILES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("path", "row_file", "label_file", "joint_file", "targets"), ()),
-    "codes": ("factors",),
-    "painting": ("scream", "texture"),
-    "backgrounds": ("auto", "stl10", "scenes", "new_scenes"),
-}
 # What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
 # of a network, and seconds of encoding and scoring by a protocol.
 PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
@@ -86,9 +79,7 @@ class Train(Job):
             "numbers": NUMBERS,
             "method": self.method,
             "settings": self.full_settings,
-            "data": self.data,
-            "resolution": self.resolution,
-            "data_settings": _data_content(self.data, self.resolution, tuple(sorted(self.data_settings.items()))),
+            "data": catalogue.content(self.data, self.resolution, self.data_settings),
             "steps": self.steps,
             "seed": self.seed,
             "precision": self.precision,
@@ -135,15 +126,6 @@ class Train(Job):
 @cache
 def _full_settings(method: str, settings: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
     return full_settings(method, dict(settings))
-
-
-@cache
-def _data_content(name: str, resolution: int, settings: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
-    """The settings of the data; for files of the user's, what is in them and not where they are."""
-    found = dict(settings)
-    if not any(found.get(name) is not None and found[name] not in words for name, words in FILES.items()):
-        return found
-    return catalogue.load(name, resolution, **found).describe()
 
 
 @dataclass(frozen=True)
