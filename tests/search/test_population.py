@@ -147,7 +147,7 @@ def test_every_method_has_a_space_that_it_can_be_given(method: str) -> None:
     space = search_space(method)
     check_space(method, space, {})
     assert {"learning_rate", "batch_size"} <= space.keys()
-    strengths = [name for name in METHODS[method].sweep if name in live_settings(method)]
+    strengths = [name for name in METHODS[method].strength if name in live_settings(method)]
     assert set(strengths) <= space.keys()
     assert "batch_size" not in search_space(method, {"batch_size": 64})
 

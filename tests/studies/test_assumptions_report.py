@@ -18,7 +18,6 @@ from scipy.stats import spearmanr
 import unbraid
 from tests.examples.tiny_run import TINY
 from unbraid.errors import InputError
-from unbraid.methods import METHODS
 from unbraid.report import VERDICTS, Claim, Figure, Picture, Section, Table
 from unbraid.report.estimates import Estimate
 from unbraid.studies.assumptions import claims
@@ -28,7 +27,7 @@ from unbraid.studies.assumptions.measures import largest_share, variance_shares
 from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, UNSUPERVISED, Models
 from unbraid.studies.assumptions.report import report, table
 from unbraid.studies.assumptions.selection import CASES, regret_table, regrets, transfer
-from unbraid.studies.assumptions.study import SIX
+from unbraid.studies.assumptions.study import SIX, STRENGTHS
 
 MIG = "scores.mig"
 RESAMPLES = 40
@@ -69,7 +68,7 @@ def made(
     """A table of runs whose scores are functions of the model."""
     rows = []
     for model in itertools.starmap(Model, itertools.product(data, methods, range(strengths), range(seeds))):
-        ((swept, values),) = METHODS[model.method].sweep.items()
+        swept, values = STRENGTHS[model.method]
         value = values[-1 - model.place] if model.method == "annealed_vae" else values[model.place]
         name = "-".join(map(str, (model.method, model.data, model.place, model.seed)))
         what = {"run": f"jobs/{name}", "state": "done", "reason": None, f"settings.{swept}": value}

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.schedule import Job
-from unbraid.methods import Method, method_class
+from unbraid.methods import method_class
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import retrieved_factors, udr
 from unbraid.metrics.encoder_probes import read
@@ -31,10 +32,7 @@ from unbraid.training.representation import encode_all, represent
 Array = np.ndarray[Any, Any]
 Protocol = str | Mapping[str, Mapping[str, Any]] | None
 
-# What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
-# of a network, and seconds of encoding and scoring by a protocol.
-PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
-          "resnet_tiny": 0.45e6, "resnet_small": 0.4e6, "resnet34": 0.02e6}  # fmt: skip
+# Seconds of encoding and scoring by a protocol on one core of a desktop machine, rough.
 SCORING = {"fast": 5.0, "assumptions": 80.0, "multitask": 20.0, "multitask_desk": 8.0}
 
 
@@ -93,9 +91,10 @@ class Train(Job):
         scoring = SCORING.get(self.protocol, 30.0) if isinstance(self.protocol, str) else 2.0
         if "images" not in method.needs:
             return self.steps * 0.004 + scoring
-        speed = PIXELS.get(settings.get("network", ""), 1e6)
-        half = 0.5 if method.decode is Method.decode else 1.0  # without a decoder
-        return half * self.steps * int(settings["batch_size"]) * self.resolution**2 / speed + scoring
+        network, encoder = settings.get("network", ""), "codes" not in method.needs
+        speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
+        images = 1 + len({"partners", "labelled_images"} & set(method.needs))  # encoded for each row of a batch
+        return self.steps * int(settings["batch_size"]) * images * self.resolution**2 / speed + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         train(

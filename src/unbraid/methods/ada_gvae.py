@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unbraid.methods.base import Batch, Terms, setting
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -23,7 +24,7 @@ class AdaGVAE(VAE):
 
     config_class = Config
     needs = ("images", "partners")
-    sweep = {"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)}
+    strength = ("beta",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

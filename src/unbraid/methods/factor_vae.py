@@ -10,7 +10,8 @@ from torch import Tensor
 
 from unbraid import nets
 from unbraid.methods._features import feature_columns
-from unbraid.methods.base import Batch, Spec, Terms, setting
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import Spec, setting
 from unbraid.methods.gaussian import Posterior, permute_latents
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -33,7 +34,7 @@ class FactorVAE(VAE):
 
     config_class = Config
     config: Config
-    sweep = {"gamma": (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)}
+    strength = ("gamma",)
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)

@@ -8,7 +8,8 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from unbraid.methods.base import Terms, setting
+from unbraid.methods.base import Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -24,7 +25,7 @@ class FactorizedSupport(VAE):
     """loss = reconstruction + β·kl + γ·support + δ·scale, the last two of the batch's means"""
 
     config_class = Config
-    sweep = {"gamma": (0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)}
+    strength = ("gamma",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl, support, scale = q.kl(), support_distance(q.mean), shortfall(q.mean)

@@ -78,6 +78,16 @@ def covariance(x: Tensor) -> Tensor:
     return centred.T @ centred / len(x)
 
 
+def off_diagonal(matrix: Tensor) -> Tensor:
+    """Σ_{i≠j} M_ij², both triangles."""
+    return matrix.square().sum() - matrix.diagonal().square().sum()
+
+
+def diagonal(matrix: Tensor) -> Tensor:
+    """Σ_i (M_ii - 1)²."""
+    return (matrix.diagonal() - 1).square().sum()
+
+
 def permute_latents(z: Tensor, dimensions: int = 1) -> Tensor:
     """Each column shuffled on its own: a sample of Π q(z_j) from a sample of q(z).
 

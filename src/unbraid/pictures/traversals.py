@@ -85,7 +85,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     rng = generator(rng)
     out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
     title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
-    if type(method).decode is Method.decode:
+    if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
     shown = latents(representation)
     images, codes = _examples(run, method, representation, data, 24, rng)
@@ -114,7 +114,7 @@ def _examples(
         return run.images().images_at(representation.rows[chosen], rng), representation.codes[chosen]
     batch = (data or run.data()).batch(n, rng)
     with torch.inference_mode():
-        return batch["images"], method.codes_of(batch).cpu()
+        return batch["images"], method.encoding(batch).codes.cpu()
 
 
 def exchanges(method: Method, images: Tensor, codes: Tensor, groups: list[list[int]]) -> list[Strip]:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
-from unbraid.jobs.models import PIXELS, Train
+from unbraid.jobs.models import Train
 from unbraid.jobs.schedule import Job
 from unbraid.runs.folder import Folder
 from unbraid.runs.recording import train
@@ -94,7 +95,7 @@ class Grow(Train):
 
     @property
     def seconds(self) -> float:
-        return self.images * self.resolution**2 / PIXELS.get(self.full_settings.get("network", ""), 1e6) + 0.5
+        return self.images * self.resolution**2 / nets.speed(self.full_settings.get("network", "")) + 0.5
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         train(

@@ -227,7 +227,7 @@ SETTINGS_BAD: list[tuple[dict[str, Any], str]] = [
     ({"tasks": 2, "task_factors": "shap"}, "task_factors names 'shap', which is not a factor; did you mean 'shape'?"),
     ({"tasks": 2, "task_width": 0}, "task_width is 0; expected at least 1"),
     ({"tasks": 2, "task_scale": 0}, "task_scale is 0.0; expected a number above 0"),
-    ({"tasks": 2, "targets": "x.npy"}, "tasks draws random tasks and targets names a file of your own; expected one of them"),
+    ({"tasks": 2, "targets": "x"}, "tasks draws random tasks and targets names your own; expected one of them"),
     ({"task": 2}, "data set 'dsprites' has no setting 'task'; did you mean 'tasks'?"),
     ({"tasks": 2, "task_networks": "one"}, "task_networks is 'one'; did you mean 'own'?"),
     ({"coarse": "x"}, "coarse is 'x'; expected factors with steps from 1 to their size, as x=4,y=4"),

@@ -256,7 +256,7 @@ def with_tasks(
 ) -> TaskData | TargetData:
     """`tasks` random tasks, or the `targets` in an .npy file (rows, tasks); `task_kind` may name one kind per task."""
     if targets and tasks:
-        raise InputError("tasks draws random tasks and targets names a file of your own; expected one of them")
+        raise InputError("tasks draws random tasks and targets names your own; expected one of them")
     if targets:
         kinds = task_kind.split(",")
         return TargetData(data, read_array(targets, "targets"), kinds[0] if len(kinds) == 1 else kinds)

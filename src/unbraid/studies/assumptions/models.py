@@ -88,7 +88,7 @@ def with_strength(runs: pd.DataFrame) -> pd.DataFrame:
         return runs.copy()
     strength = np.full(len(runs), np.nan)
     for name, method in METHODS.items():
-        swept = [f"settings.{setting}" for setting in method.sweep]
+        swept = [f"settings.{setting}" for setting in method.strength]
         if len(swept) == 1 and swept[0] in runs:
             values = pd.to_numeric(runs[swept[0]], errors="coerce").to_numpy(float, na_value=np.nan)
             strength = np.where(runs["method"] == name, values, strength)

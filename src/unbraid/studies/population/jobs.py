@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import PIXELS, Protocol
+from unbraid.jobs.models import Protocol
 from unbraid.jobs.schedule import Job
 from unbraid.metrics import score as score_codes
 from unbraid.runs.folder import Folder
@@ -59,7 +60,7 @@ class Base:
     def seconds(self, images: float, models: float) -> float:
         """Of training so many models for a generation, on so many images in all."""
         network = str(full_settings(self.method, self.settings).get("network", ""))
-        return images * (self.resolution**2 / PIXELS.get(network, 1e6) + STEP / 64) + MODEL * models
+        return images * (self.resolution**2 / nets.speed(network) + STEP / 64) + MODEL * models
 
 
 @dataclass(frozen=True)
