@@ -14,7 +14,7 @@ import torch
 from unbraid.jobs.models import Embed, Train, neighbour_agreement
 from unbraid.jobs.schedule import Job, Place
 from unbraid.jobs.schedule import run as run_study
-from unbraid.pictures.traversals import show, umap_embedding
+from unbraid.pictures.traversals import show
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
 
@@ -128,10 +128,3 @@ def test_agreement_is_one_where_neighbours_share_a_value_and_none_where_it_never
     found = neighbour_agreement(corners, values, 5)
     assert found[0] == 1.0
     assert np.isnan(found[1])
-
-
-def test_umap_leaves_the_number_of_threads_alone() -> None:
-    pytest.importorskip("umap")
-    before = torch.get_num_threads()
-    umap_embedding(torch.randn(60, 3, generator=torch.Generator().manual_seed(0)))
-    assert torch.get_num_threads() == before

@@ -29,7 +29,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.metrics.code_files import CodeTable, read_codes
 from unbraid.pictures import sheets
-from unbraid.pictures.traversals import save_matrices
+from unbraid.pictures.matrices import save_matrices
 from unbraid.pictures.traversals import show as show_run
 from unbraid.runs.folder import left_over
 from unbraid.runs.recording import train as run_training

@@ -23,7 +23,7 @@ from unbraid.methods import method_class
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import retrieved_factors, udr
 from unbraid.metrics.encoder_probes import read
-from unbraid.pictures.traversals import umap_embedding
+from unbraid.pictures.embeddings import umap_embedding
 from unbraid.runs.folder import Folder
 from unbraid.runs.recording import train
 from unbraid.runs.run import NUMBERS, Run, full_settings

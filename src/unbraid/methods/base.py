@@ -42,7 +42,7 @@ class Method(nn.Module, ABC):
 
     config_class: ClassVar[type[Config]] = Config
     needs: ClassVar[tuple[str, ...]] = ("images",)
-    strength: ClassVar[tuple[str, ...]] = ()  # the live settings that say how strongly it regularises
+    strength: ClassVar[tuple[str, ...]] = ()  # the live settings that weigh its regularizers
     # What it can do
     gaussian: ClassVar[bool] = False  # its encodings have a log-variance
     decodes: ClassVar[bool] = False  # it has `decode`

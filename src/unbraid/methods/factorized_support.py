@@ -1,4 +1,4 @@
-"""Hausdorff factorized support (Roth et al. 2023): codes may go together, but every combination must be possible."""
+"""Hausdorff factorized support (Roth et al. 2023): codes may be correlated, but every combination must be possible."""
 
 from __future__ import annotations
 
@@ -36,8 +36,13 @@ class FactorizedSupport(VAE):
 def support_distance(codes: Tensor) -> Tensor:
     """Σ_{i<j} max_{a,b} min_c (z_ai - z_ci)² + (z_bj - z_cj)² over rows a, b, c of codes (n, d).
 
-    How far the most distant combination of a value of z_i and a value of z_j is from the nearest one that occurs. The
-    search needs no gradient: that of a maximum of minima is the gradient at the place where it is taken.
+    The distance of the most distant combination of a value of z_i and a value of z_j to the nearest one that occurs.
+    The search needs no gradient: that of a maximum of minima is the gradient at the rows that attain it.
+
+    >>> support_distance(torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))  # every combination occurs
+    tensor(0.)
+    >>> support_distance(torch.tensor([[0.0, 0.0], [1.0, 1.0]]))  # (0, 1) does not
+    tensor(1.)
     """
     total = codes.new_zeros(())
     with torch.no_grad():

@@ -26,7 +26,14 @@ class AutoencoderConfig(Config):
 
 
 def negative_log_likelihood(outputs: Tensor, images: Tensor, likelihood: str) -> Tensor:
-    """-log p(x|z) summed over pixels, averaged over the batch; without its constant where p is Gaussian."""
+    """-log p(x|z) summed over pixels, averaged over the batch; without its constant where p is Gaussian.
+
+    `outputs` are logits where p is `bernoulli`, else means.
+
+    >>> import torch
+    >>> negative_log_likelihood(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2), "bernoulli")  # 4 log 2
+    tensor(2.7726)
+    """
     if likelihood == "bernoulli":
         total = F.binary_cross_entropy_with_logits(outputs, images, reduction="sum")
     else:
@@ -40,7 +47,7 @@ def expected_images(outputs: Tensor, likelihood: str) -> Tensor:
 
 
 class VAE(Method):
-    """-ELBO and a regulariser. A variant defines `loss`: its terms by name, the objective under `loss`.
+    """-ELBO and a regularizer. A variant defines `loss`: its terms by name, the objective under `loss`.
 
     A variant whose step has more to it (an adversary, pairs of images, labels) defines `update` too.
     """
