@@ -17,18 +17,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from unbraid.data import catalogue
+from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines.local import LocalExecutor
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Place, ordered, run
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import ordered
+from unbraid.jobs.schedule import run
+from unbraid.jobs.training import Train
 from unbraid.methods import Spec
 from unbraid.runs.folder import Folder, now
-from unbraid.runs.run import NUMBERS, RunConfig
+from unbraid.runs.identity import NUMBERS
+from unbraid.runs.run import RunConfig
 from unbraid.studies.assumptions.study import jobs
 
 COLOURS = ("color_dsprites", "noisy_dsprites", "scream_dsprites", "cars3d", "shapes3d_official")
 SCORES = (
     "mig", "dci.disentanglement", "dci.completeness", "dci.informativeness", "sap", "modularity", "explicitness",
-    "beta_vae", "factor_vae", "irs", "total_correlation", "wasserstein_correlation", "code_information", "active_units",
+    "beta_vae_score", "factor_vae_score", "irs", "total_correlation", "wasserstein_correlation", "code_information",
+    "active_units",
     *(f"downstream.{kind}.{rows}" for kind in ("logistic", "gbt") for rows in (10, 100, 1000, 10_000, "efficiency")),
     "reconstruction", "kl", "elbo", "active_latents", "total_correlation_mean", "total_correlation_sampled",
 )  # fmt: skip
@@ -43,17 +48,17 @@ print(time.perf_counter() - start, time.process_time() - cpu, len(runs), (runs["
 
 def make(out: Path) -> None:
     """Every job of the paper's study as a folder that looks finished."""
-    place, rng, plan = Place(out), random.Random(0), ordered(jobs("paper"))
-    place.begin("assumptions", "paper", plan)
+    study, rng, plan = StudyFolder(out), random.Random(0), ordered(jobs("paper"))
+    study.begin("assumptions", "paper", plan)
     os.fsync = lambda file: None  # type: ignore[assignment]  # 90,000 files need not be safe
     for job in plan:
-        folder = place.open(job)
-        place.lease(job).parent.mkdir(exist_ok=True)
-        place.lease(job).touch()
+        folder = study.open(job)
+        study.lease(job).parent.mkdir(exist_ok=True)
+        study.lease(job).touch()
         if isinstance(job, Train):
             _train(job, folder, rng)
         elif isinstance(job, Udr):
-            names = [place.folder(model).name for model in job.models]
+            names = [study.folder(model).name for model in job.models]
             folder.write_json("udr", {name: {"lasso": rng.random(), "spearman": rng.random()} for name in names})
             folder.set_state("done", started=now(), seconds=9.5, finished=now())
 
@@ -62,11 +67,13 @@ def _train(job: Train, folder: Folder, rng: random.Random) -> None:
     entry = catalogue.declared(job.data)
     shape = (3 if job.data in COLOURS else 1, 64, 64)
     data = {"data": job.data, "image_shape": list(shape), "sizes": list(entry.sizes), "content": "0" * 64}
-    config = RunConfig(job.method, job.full_settings, data, job.steps, job.seed, job.precision)
+    config = RunConfig(
+        job.id, job.method, job.full_settings, data, job.steps, job.seed, job.precision, job.samples, job.protocol
+    )
     spec = Spec(shape, entry.images or 0, entry.names, entry.sizes)
     opened = {"name": job.data, "resolution": 64, "settings": {}}
     more = {"spec": asdict(spec), "opened": opened}
-    folder.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
+    folder.write_json("config", {"numbers": NUMBERS, **asdict(config), **more})
     terms = {"loss": rng.uniform(50, 200), "reconstruction": rng.uniform(20, 100), "kl": rng.uniform(0, 30)}
     (folder.folder / "train.jsonl").write_text("".join(f'{{"step": {n}, "loss": {rng.random()}}}\n' for n in range(20)))
     (folder.folder / "model.safetensors").write_bytes(rng.randbytes(1000))

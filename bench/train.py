@@ -195,8 +195,8 @@ def share_of_the_step(seconds: float) -> float:
 
     BetaVAE.update = timed  # type: ignore[method-assign]
     data = unbraid.data.load("dsprites")
-    settings = unbraid.runs.run.full_settings("beta_vae", {})
-    config = unbraid.runs.run.RunConfig("beta_vae", settings, data.describe(), 1 << 40, 0, "fp32")
+    settings = unbraid.runs.identity.full_settings("beta_vae", {})
+    config = unbraid.runs.run.RunConfig("bench", "beta_vae", settings, data.describe(), 1 << 40, 0, "fp32")
     learner = unbraid.methods.build("beta_vae", data).prepare("cpu", "fp32")
     with tempfile.TemporaryDirectory() as folder:
         run = unbraid.Run(folder)

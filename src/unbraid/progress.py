@@ -8,17 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-
 DELAY = 2.0  # seconds of silence: shorter work shows nothing
 PLAIN = 30.0  # seconds between two lines where there is no terminal
 
@@ -42,6 +31,17 @@ def progress(label: str, total: float | None, *, unit: str = "", delay: float = 
     `unit="bytes"` shows a transfer speed. Where stderr is no terminal (a job's log), a plain line is printed every
     half minute instead.
     """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
     console = Console(stderr=True)
     amount: list[ProgressColumn] = [TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn()]
     bar = Progress(

@@ -47,35 +47,35 @@ def test_every_setting_that_is_a_file_is_declared_as_one() -> None:
 def test_content_without_files_is_the_settings_themselves_and_opens_nothing() -> None:
     settings = {"rows": "200", "codes": "factors", "held_out": 0.5}
     typed = {"rows": 200, "codes": "factors", "held_out": 0.5}
-    assert content("cars3d", 64, settings) == {"name": "cars3d", "resolution": 64, "settings": typed}  # no file here
+    assert content("cars3d", settings) == typed  # whose files are not on this machine
     keyword = {"painting": "texture"}
-    assert content("scream_dsprites", 32, keyword)["settings"] == keyword
-    assert content("scream_dsprites", 32, {"painting": None})["settings"] == {"painting": None}
+    assert content("scream_dsprites", keyword) == keyword
+    assert content("scream_dsprites", {"painting": None}) == {"painting": None}
 
 
 def test_content_is_that_of_the_file_and_not_its_path(tmp_path: Path) -> None:
     digests = {}
     for name, value in {"a": 0, "b": 1, "same as b": 1}.items():
         np.save(tmp_path / f"{name}.npy", np.full(5, value))
-        digests[name] = content("dsprites", 64, {"row_file": str(tmp_path / f"{name}.npy"), "rows": 3})
+        digests[name] = content("dsprites", {"row_file": str(tmp_path / f"{name}.npy"), "rows": 3})
     assert digests["a"] != digests["b"] == digests["same as b"]
     assert str(tmp_path) not in str(digests)
     np.save(tmp_path / "a.npy", np.full(7, 1))  # written again in the same process
-    assert content("dsprites", 64, {"row_file": str(tmp_path / "a.npy"), "rows": 3}) != digests["a"]
+    assert content("dsprites", {"row_file": str(tmp_path / "a.npy"), "rows": 3}) != digests["a"]
 
 
 def test_content_of_a_folder_is_the_names_and_contents_of_its_files(tmp_path: Path) -> None:
     def pictures(folder: str, name: str, colour: str) -> dict[str, object]:
         (tmp_path / folder / "below").mkdir(parents=True)
         Image.new("RGB", (8, 8), colour).save(tmp_path / folder / "below" / name)
-        return content("image_folder", 8, {"path": tmp_path / folder})
+        return content("image_folder", {"path": tmp_path / folder})
 
     first = pictures("one", "a.png", "red")
     assert first == pictures("two", "a.png", "red")
     assert first != pictures("three", "a.png", "blue")
     assert first != pictures("four", "b.png", "red")
     (tmp_path / "one" / ".DS_Store").write_text("hidden")
-    assert content("image_folder", 8, {"path": str(tmp_path / "one")}) == first
+    assert content("image_folder", {"path": str(tmp_path / "one")}) == first
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_content_of_a_folder_is_the_names_and_contents_of_its_files(tmp_path: Pa
 )
 def test_content_names_mistakes(name: str, settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        content(name, 64, settings)
+        content(name, settings)
 
 
 def test_opened_data_can_be_opened_again() -> None:

@@ -65,7 +65,7 @@ def test_small_sets_are_part_of_large_ones_and_repeat() -> None:
 
 
 def test_sizes_beyond_the_rows_become_all_rows_and_say_so() -> None:
-    with pytest.warns(UserWarning, match="beyond the 600 training rows"):
+    with pytest.warns(UserWarning, match="larger than the 600 training rows"):
         found = scores(CODES, sizes=(50, 1000, 10_000), learners=("gbt",))
     assert set(found) == {"gbt.50", "gbt.600", "gbt.efficiency"}
     assert found["gbt.efficiency"] == found["gbt.50"] / found["gbt.600"]

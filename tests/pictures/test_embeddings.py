@@ -5,13 +5,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 from tests.examples.squares import squares
 from unbraid.errors import InputError
-from unbraid.pictures.embeddings import save_umap, umap_embedding
+from unbraid.pictures.embeddings import neighbour_agreement, save_umap, umap_embedding
 from unbraid.training.representation import Representation
 
 
@@ -47,6 +48,27 @@ def test_umap_has_one_panel_per_factor_and_the_same_seed_again(monkeypatch: pyte
     assert seeds[0] == seeds[1] != seeds[2]
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     assert Image.open(tmp_path / "a.png").width == pytest.approx(2 * 2.6 * 130, abs=2)
+
+
+def test_agreement_of_neighbours_by_a_plain_loop() -> None:
+    rng = np.random.default_rng(0)
+    places = rng.random((40, 2))
+    values = np.stack([(places[:, 0] * 5).astype(int), rng.integers(0, 4, 40), np.arange(40)], 1)
+    near, far = np.zeros(3), np.zeros(3)
+    for i in range(40):
+        others = [j for j in range(40) if j != i]
+        closest = sorted(others, key=lambda j: float(np.hypot(*(places[i] - places[j]))))[:6]
+        near += np.mean([np.abs(values[i] - values[j]) for j in closest], 0) / 40
+        far += np.mean([np.abs(values[i] - values[j]) for j in others], 0) / 40
+    assert np.allclose(neighbour_agreement(places, values, 6), 1 - near / far)
+
+
+def test_agreement_is_one_where_neighbours_share_a_value_and_none_where_it_never_changes() -> None:
+    corners = np.repeat([[0.0, 0.0], [5.0, 5.0]], 12, axis=0) + np.linspace(0, 0.1, 24)[:, None]
+    values = np.stack([np.repeat([0, 1], 12), np.zeros(24)], 1)
+    found = neighbour_agreement(corners, values, 5)
+    assert found[0] == 1.0
+    assert np.isnan(found[1])
 
 
 def test_umap_leaves_the_number_of_threads_alone() -> None:

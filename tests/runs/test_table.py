@@ -81,7 +81,7 @@ def test_model_files_that_do_not_fit_are_named(run: Run) -> None:
             good, run.path("model"), metadata={"format": f"{FORMAT} 0"}
         ),
         "model.safetensors is damaged": lambda: run.path("model").write_bytes(b"not safetensors at all"),
-        "holds no trained model": lambda: run.path("model").unlink(),
+        "has no trained model": lambda: run.path("model").unlink(),
     }
     for message, spoil in spoilt.items():
         spoil()

@@ -32,15 +32,8 @@ from unbraid.runs.table import find_runs, load_runs
 from unbraid.search import History, lineage, lineages, read_history
 from unbraid.search.fitness import Score, fitness, label_sets
 from unbraid.search.generations import PopulationConfig, converged, exploit
-from unbraid.search.hyperparameters import (
-    KNOWN,
-    Hyperparameter,
-    check_space,
-    explore,
-    live_settings,
-    search_space,
-    starts,
-)
+from unbraid.search.hyperparameters import Hyperparameter, explore, starts
+from unbraid.search.spaces import KNOWN, check_space, live_settings, search_space
 from unbraid.training.loop import train as steps_of
 from unbraid.training.representation import represent
 
@@ -165,8 +158,8 @@ def test_a_population_has_converged_when_its_best_stands_still() -> None:
     ("changes", "message"),
     [
         ({"size": 0}, "size is 0; expected at least 1"),
-        ({"size": 1}, "size is 1, and a member alone has nobody to copy; expected at least 2, or exploit='none'"),
-        ({"images": 100}, "images and steps both say how long a generation is; expected one of them"),
+        ({"size": 1}, "size is 1, and a single member has none to copy; expected at least 2, or exploit='none'"),
+        ({"images": 100}, "images and steps both set the length of a generation; expected one of them"),
         ({"exploit": "tournament"}, "exploit is 'tournament'; known are none, truncation"),
         ({"start": "gird"}, "start is 'gird'; did you mean 'grid'"),
         ({"fraction": 0.7}, "fraction is 0.7; expected more than 0 and at most 0.5"),

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 import unbraid
 from tests.examples.tiny_run import TINY
 from unbraid.errors import InputError
-from unbraid.report import VERDICTS, Claim, Figure, Picture, Section, Table
+from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table
 from unbraid.report.estimates import Estimate
 from unbraid.studies.assumptions import claims
 from unbraid.studies.assumptions.claims import Judge
@@ -208,14 +208,14 @@ def test_a_small_scale_says_nothing(judge: Judge, kind: str) -> None:
             "no scores": made({}),
         }[kind]
         claim = judge(Models.of(runs), RESAMPLES)
-        assert claim.verdict == "cannot be said", claim
+        assert claim.verdict == "inconclusive", claim
         assert "needed" in claim.why or "does not hold what it needs" in claim.why
 
 
 def test_an_interval_over_the_threshold_says_nothing() -> None:
     models = Models.of(made({SAMPLED: lambda model: model.noise() - 0.15 * model.place}))
     found = claims.sampled_falls(models, RESAMPLES)
-    assert found.verdict == "cannot be said"
+    assert found.verdict == "inconclusive"
     assert "needed" not in found.why
 
 
@@ -224,19 +224,19 @@ def test_a_number_that_is_missing_is_named_and_says_nothing() -> None:
     assert "Not measured" not in claims.sampled_falls(Models.of(runs), RESAMPLES).why
     kept = runs[(runs["method"] != "beta_tc_vae") | (runs["data"] != "shapes3d")]
     claim = claims.sampled_falls(Models.of(kept), RESAMPLES)
-    assert claim.verdict == "cannot be said"
+    assert claim.verdict == "inconclusive"
     assert claim.why.endswith(". Not measured: β-TCVAE on Shapes3D")
     assert "β-TCVAE on dSprites −" in claim.ours
     three = {column: name for column, name in UNSUPERVISED.items() if column != "scores.kl"}
     claim = claims.unsupervised_do_not_help(Models.of(made(everywhere({**METRICS, **three}, noise))), RESAMPLES)
-    assert claim.verdict == "cannot be said"
+    assert claim.verdict == "inconclusive"
     assert claim.why.endswith(". Not measured: KL")
 
 
 def test_what_a_scale_does_not_have_is_not_measured() -> None:
     claim = claims.settings_transfer_to_colour(Models.of(made(everywhere(METRICS, by_setting))), RESAMPLES)
-    assert (claim.verdict, claim.ours) == ("cannot be said", "not measured; n = 0 models")
-    assert claim.why.endswith("data sets have what it needs; at least 2 are needed")
+    assert (claim.verdict, claim.ours) == ("inconclusive", "not measured")
+    assert claim.why.endswith("At least 2 data sets with these scores are needed; the table has 1")
 
 
 def test_an_unsupervised_score_that_goes_both_ways_does_not_tell() -> None:
@@ -266,12 +266,12 @@ def test_reconstructions_are_judged_by_what_they_explain() -> None:
     good, bad = [0.9, 0.6, -3.0], [0.9, 0.4, 0.4]
     assert claims.reconstructs({"dsprites": good, "shapes3d": good}, 3).verdict == "holds"
     assert claims.reconstructs({"dsprites": good, "shapes3d": bad}, 3).verdict == "does not hold"
-    assert claims.reconstructs({"dsprites": good, "shapes3d": good}, 2).verdict == "cannot be said"
-    assert claims.reconstructs({"dsprites": good}, 3).verdict == "cannot be said"
-    assert claims.reconstructs({"dsprites": good, "shapes3d": [math.nan]}, 3).verdict == "cannot be said"
-    assert claims.reconstructs({}, 3).verdict == "cannot be said"
+    assert claims.reconstructs({"dsprites": good, "shapes3d": good}, 2).verdict == "inconclusive"
+    assert claims.reconstructs({"dsprites": good}, 3).verdict == "inconclusive"
+    assert claims.reconstructs({"dsprites": good, "shapes3d": [math.nan]}, 3).verdict == "inconclusive"
+    assert claims.reconstructs({}, 3).verdict == "inconclusive"
     closed = claims.reconstructs({"dsprites": good, "shapes3d": good, "cars3d": [], "small_norb": [math.nan]}, 3)
-    assert closed.verdict == "cannot be said"
+    assert closed.verdict == "inconclusive"
     assert closed.why.endswith(". Not measured: Cars3D, SmallNORB")
     assert closed.ours.endswith("n = 6 models, 2 data sets")
 
@@ -475,7 +475,7 @@ def test_the_regret_table_has_a_row_a_strategy_with_an_interval() -> None:
 # The report
 
 FULL: dict[str, Score] = {
-    **everywhere(("scores.beta_vae", "scores.mig", *UNSUPERVISED, MEAN, "scores.irs", "scores.udr.lasso"), noise),
+    **everywhere(("scores.beta_vae_score", "scores.mig", *UNSUPERVISED, MEAN, "scores.irs", "scores.udr.lasso"), noise),
     **everywhere((*ACCURACIES, *EFFICIENCIES), noise),
 }  # fmt: skip
 
@@ -492,7 +492,7 @@ def test_the_report_has_every_figure_of_the_paper() -> None:
     titles = " ".join(figure.title for figure in figures.values())
     assert all(f"igure {number}:" in titles for number in range(2, 17))
     assert {"table_1", "regret", "udr", "variance", "verdicts", "states"} <= set(items(sections, Table))
-    found = [item for section in sections for item in section.items if isinstance(item, Claim)]
+    found = [item for section in sections for item in section.items if isinstance(item, Judged)]
     assert len(found) == 1 + len(claims.ALL)
     assert all(claim.verdict in VERDICTS and claim.why and claim.paper for claim in found)
 
@@ -518,7 +518,7 @@ def test_the_report_never_fails(kind: str) -> None:
     for section in sections:
         assert section.text
         for item in section.items:
-            assert not isinstance(item, Claim) or item.verdict in VERDICTS
+            assert not isinstance(item, Judged) or item.verdict in VERDICTS
     if kind in ("empty", "nothing done", "no scores", "all unknown"):
         assert not items(sections, Figure)
         assert all("Nothing to show" in section.text for section in sections[1:])
@@ -583,7 +583,7 @@ def test_figure_1_opens_a_run_of_each_data_set(study: Path, tmp_path: Path) -> N
     picture, claim = section.items
     assert isinstance(picture, Picture)
     assert picture.image.height > 2 * 72
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, Judged)
     assert "dSprites" in claim.ours
     assert "Noisy-dSprites" in claim.ours
     assert "n = 2 models, 2 data sets" in claim.ours
@@ -591,6 +591,6 @@ def test_figure_1_opens_a_run_of_each_data_set(study: Path, tmp_path: Path) -> N
     section = report(runs, moved, resamples=5)[1]
     assert "Could not be opened: dSprites" in section.text
     claim = section.items[-1]
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, Judged)
     assert "n = 1 models, 1 data sets" in claim.ours
     assert claim.why.endswith(". Not measured: dSprites")

@@ -16,12 +16,13 @@ import torch
 from tests.examples.squares import squares
 from unbraid.errors import InputError
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Place, ordered
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import ordered
 from unbraid.jobs.schedule import run as run_study
+from unbraid.jobs.training import Train
 from unbraid.methods import Spec, build
 from unbraid.methods.intervention import Intervention
-from unbraid.report import Claim, Figure, Picture, Table, write
+from unbraid.report import Figure, Judged, Picture, Table, write
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.studies import open_study
@@ -96,7 +97,7 @@ def tuned(seed: int = 0, **settings: Any) -> Tuned:
     base = Train("intervention", "dsprites", 1, seed, own, 16, rows, samples=20, protocol=None)
     tried = [replace(base, settings={**own, "lambda_1": one, "lambda_2": 5.0}) for one in (0.5, 2.0)]
     candidates = tuple(Examine(replace(model, seed=seed)) for model in tried for seed in (0, 1))
-    return Tuned(replace(base, settings={**own, **settings}), candidates)
+    return Tuned.of(replace(base, settings={**own, **settings}), candidates)
 
 
 def written(folder: Path, values: list[float | None]) -> list[Path]:
@@ -176,7 +177,7 @@ def test_the_effective_share_of_weights() -> None:
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("intervention-smoke")
-    Place(out).begin("intervention", "smoke", jobs("smoke"))
+    StudyFolder(out).begin("intervention", "smoke", jobs("smoke"))
     assert str(run_study(jobs("smoke"), out, executor=InlineExecutor(), workers=1)) == f"{COUNTS['smoke']} done"
     return out
 
@@ -209,7 +210,7 @@ def test_all_models_of_a_data_set_take_what_was_chosen(smoke: Path) -> None:
 
 def test_the_smoke_report(smoke: Path, tmp_path: Path) -> None:
     sections = open_study("intervention").report(table(smoke), smoke)
-    items = {item.name: item for section in sections for item in section.items if not isinstance(item, Claim)}
+    items = {item.name: item for section in sections for item in section.items if not isinstance(item, Judged)}
     figures = {"figure_3", "scatter", "figure_6", "scores", "importance_dsprites", "two_samples"}
     assert figures == {name for name, item in items.items() if isinstance(item, Figure)}
     assert {"traversals_dsprites", "neighbours_cmnist", "exchanges_cmnist"} == {
@@ -220,8 +221,8 @@ def test_the_smoke_report(smoke: Path, tmp_path: Path) -> None:
         "ablations", "rivals",
     }  # fmt: skip
     assert all("Could not be shown" not in section.text for section in sections)
-    assert {item.verdict for section in sections for item in section.items if isinstance(item, Claim)} == {
-        "cannot be said"
+    assert {item.verdict for section in sections for item in section.items if isinstance(item, Judged)} == {
+        "inconclusive"
     }  # one seed
     page = write("intervention", sections, table(smoke), tmp_path / "report", 0)
     assert "Figure 6" in page.read_text()

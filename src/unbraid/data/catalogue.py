@@ -81,14 +81,14 @@ def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
     Settings are those of the data set itself and those of WRAPPERS, which choose rows of any, add codes and tasks, and
     hold rows out.
     """
-    entry, checked = declared(name), _checked(name, settings)
-    own = {setting: checked[setting] for setting in checked.keys() & entry.settings()}
+    entry, typed = declared(name), typed_settings(name, settings)
+    own = {setting: value for setting, value in typed.items() if setting in entry.settings()}
     data = entry.open(resolution=resolution, **own)
     data.opened = {"name": name, "resolution": resolution, "settings": own}
     for wrapper in WRAPPERS:
-        chosen = {setting: checked[setting] for setting in wrapper.help if setting in checked}
+        chosen = {setting: typed[setting] for setting in wrapper.help if setting in typed}
         data = wrapper.wrap(data, **chosen) if chosen else data
-    data.opened = {"name": name, "resolution": resolution, "settings": dict(settings)}
+    data.opened = {"name": name, "resolution": resolution, "settings": typed}
     return data
 
 
@@ -100,30 +100,30 @@ def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
     return load(opened["name"], opened["resolution"], **settings)
 
 
-def content(name: str, resolution: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What `load` with these arguments would open, for the identity of a job: no path, and no data is opened.
+def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a data set for an identity: no path, and no data is opened.
 
-    The arguments by name, with a digest of the contents where a setting names a file or folder of the user's.
+    Where a setting names a file or a folder of the user's, a digest of its contents stands for it.
     """
-    entry, checked = declared(name), _checked(name, settings)
-    for user_files in (entry.user_files, *(wrapper.user_files for wrapper in WRAPPERS)):
+    typed = typed_settings(name, settings)
+    for user_files in (declared(name).user_files, *(wrapper.user_files for wrapper in WRAPPERS)):
         for setting, keywords in user_files.items():
-            if checked.get(setting) and str(checked[setting]) not in keywords:
-                checked[setting] = {"content": content_digest(checked[setting], setting)}
-    return {"name": name, "resolution": resolution, "settings": checked}
+            if typed.get(setting) and str(typed[setting]) not in keywords:
+                typed[setting] = {"content": content_digest(typed[setting], setting)}
+    return typed
 
 
-def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a data set and of wrappers, those of wrappers in the type of their defaults."""
+def typed_settings(name: str, settings: Mapping[str, object]) -> dict[str, Any]:
+    """The settings of a data set, checked; those of WRAPPERS in the type of their defaults."""
     own = declared(name).settings()
     defaults = {setting: default for wrapper in WRAPPERS for setting, default in wrapper.defaults.items()}
-    checked = {}
-    for setting, value in settings.items():
+    for setting in settings:
         if setting not in own and setting not in defaults:
-            known = [*own, *defaults]
-            raise InputError(f"data set '{name}' has no setting '{setting}'{nearest(setting, known)}")
-        checked[setting] = value if setting in own else _typed(setting, value, defaults[setting])
-    return checked
+            raise InputError(f"data set '{name}' has no setting '{setting}'{nearest(setting, [*own, *defaults])}")
+    return {
+        setting: _typed(setting, value, defaults[setting]) if setting in defaults else value
+        for setting, value in settings.items()
+    }
 
 
 def _typed(name: str, value: Any, default: Any) -> Any:

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from unbraid.data.factors import FactorData
@@ -72,7 +72,7 @@ class Wrapper:
     """Whether it decides which rows training sees, and how often: a run's whole data set is without it."""
     user_files: UserFiles = field(default_factory=dict)
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """Each setting with its default."""
         parameters = inspect.signature(self.wrap).parameters

@@ -1,4 +1,4 @@
-"""Codes laid out in a plane by UMAP, coloured by the factors."""
+"""Codes laid out in a plane by UMAP, drawn, and how well neighbours there agree on a factor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from torch import Tensor
 
 from unbraid.data.factors import Rng, generator
 from unbraid.errors import InputError
+from unbraid.pictures.sheets import save_figure
 from unbraid.training.representation import Representation
 
+Array = np.ndarray[Any, Any]
 
-def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: float = 0.1) -> np.ndarray[Any, Any]:
+
+def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: float = 0.1) -> Array:
     """Codes (n, d) -> (n, 2) by UMAP (McInnes et al. 2018), the same for the same `rng`."""
     try:
         import umap
@@ -32,9 +35,7 @@ def save_umap(
     representation: Representation, path: Path, rng: Rng = 0, *, rows: int = 5000, title: str = ""
 ) -> Path:
     """UMAP of at most `rows` codes, one panel per factor coloured by its values (multitask, figure 5)."""
-    from matplotlib.figure import Figure  # takes a while to import
-
-    from unbraid.pictures.style import save_drawing
+    from matplotlib.figure import Figure  # slow to import
 
     rng = generator(rng)
     chosen = torch.randperm(len(representation.codes), generator=rng)[:rows]
@@ -51,4 +52,22 @@ def save_umap(
         axis.set_xticks([])
         axis.set_yticks([])
     drawing.suptitle(title, fontsize=11)
-    return save_drawing(drawing, path)
+    drawing.tight_layout()
+    return save_figure(drawing, path)
+
+
+def neighbour_agreement(points: Array, values: Array, neighbours: int = 10) -> Array:
+    """How much closer neighbours are in each value than random pairs: (n, 2), (n, k) -> (k,).
+
+    1 - E|v - v of a neighbour| / E|v - v of any other|: 1 where neighbours agree, 0 where distance says nothing.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    near = NearestNeighbors(n_neighbors=neighbours).fit(points).kneighbors(return_distance=False)  # without itself
+    values = values.astype(float)
+    apart = np.abs(values[:, None] - values[near]).mean((0, 1))
+    ranked = np.sort(values, axis=0)
+    n = len(values)
+    weights = 2 * np.arange(n)[:, None] - n + 1  # Σ_i<j (v_j - v_i) of sorted values
+    random = 2 * (weights * ranked).sum(0) / (n * (n - 1))
+    return np.asarray(1 - apart / np.where(random > 0, random, np.nan))

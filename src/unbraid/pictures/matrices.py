@@ -7,15 +7,14 @@ from pathlib import Path
 
 from unbraid.errors import InputError
 from unbraid.metrics import ScoreTable
+from unbraid.pictures.sheets import save_figure
 
 MATRICES = {"mig": "information", "dci": "importance", "sap": "predictability", "irs": "robustness"}
 
 
 def save_matrices(scores: ScoreTable, names: Sequence[str], path: Path) -> Path:
     """The code-by-factor matrices of the metrics that have one, side by side; `names` are those of the factors."""
-    from matplotlib.figure import Figure  # takes a while to import
-
-    from unbraid.pictures.style import save_drawing
+    from matplotlib.figure import Figure  # slow to import
 
     shown = [(metric, scores.arrays[metric][key]) for metric, key in MATRICES.items() if metric in scores.arrays]
     if not shown:
@@ -31,4 +30,5 @@ def save_matrices(scores: ScoreTable, names: Sequence[str], path: Path) -> Path:
         axis.set_yticks(range(codes), [str(code) for code in range(codes)], fontsize=8)
         axis.set_ylabel("code")
         drawing.colorbar(image, ax=axis, fraction=0.046)
-    return save_drawing(drawing, path)
+    drawing.tight_layout()
+    return save_figure(drawing, path)

@@ -5,10 +5,8 @@ Drawings are matplotlib Figures made without pyplot, so that nothing is kept ope
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from PIL import Image
-
-from unbraid.pictures.sheets import save
 
 Array = np.ndarray[Any, Any]
 
@@ -97,14 +92,6 @@ def wrapped(
     for axis in flat[count:]:
         axis.remove()
     return drawing, flat[:count]
-
-
-def save_drawing(drawing: Drawing, path: Path) -> Path:
-    """Write a PNG, whole or not at all."""
-    drawing.tight_layout()
-    buffer = io.BytesIO()
-    drawing.savefig(buffer, dpi=130)
-    return save(Image.open(buffer), path)
 
 
 def plain(axis: Axes) -> None:

@@ -18,8 +18,9 @@ from tests.examples.processes import alive, eventually, nap
 from tests.examples.toy_jobs import Note, threads
 from unbraid import progress
 from unbraid.errors import InputError
-from unbraid.jobs import schedule as study
-from unbraid.jobs.engines.local import LocalExecutor, WorkerDiedError
+from unbraid.jobs import schedule
+from unbraid.jobs.engines import WorkerDiedError
+from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
 
@@ -252,7 +253,7 @@ def test_workers_end_with_the_process_that_made_them(tmp_path: Path, how: str) -
 def test_anything_that_looks_like_an_executor_runs_a_study(tmp_path: Path) -> None:
     first = Note("first")
     with ThreadPoolExecutor(2) as pool:
-        assert str(study.run([Note("second", (first,))], tmp_path, executor=pool, workers=2)) == "2 done"
+        assert str(schedule.run([Note("second", (first,))], tmp_path, executor=pool, workers=2)) == "2 done"
 
 
 def test_a_file_is_imported_once_under_a_name_of_its_own(tmp_path: Path) -> None:

@@ -22,16 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import InputError
+from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.modules import import_file
 from unbraid.progress import silence
 
 THREADS = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
-
-
-class WorkerDiedError(RuntimeError):
-    """The process that ran a task was killed, or ended by itself, before the task was over."""
 
 
 class NoWorkerError(BrokenExecutor, InputError):

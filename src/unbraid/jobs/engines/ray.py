@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import InputError
-from unbraid.jobs.engines.local import THREADS, WorkerDiedError
+from unbraid.jobs.engines import WorkerDiedError
+from unbraid.jobs.engines.local import THREADS
 from unbraid.jobs.engines.modules import import_file
 from unbraid.progress import silence
 

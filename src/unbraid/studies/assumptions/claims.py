@@ -1,7 +1,7 @@
 """What the paper says, as rules that a table of runs satisfies or violates. The rules were fixed before any run.
 
 Every claim comes down to numbers with a 95 % interval over seeds and one threshold. It holds where every interval lies
-on the claimed side of the threshold, does not hold where one lies wholly on the other side, and cannot be said
+on the claimed side of the threshold, does not hold where one lies wholly on the other side, and inconclusive
 otherwise: nor where a number is missing, nor with fewer than two data sets or three seeds a setting.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unbraid.pictures.style import data_name, method_name
-from unbraid.report import Claim
-from unbraid.report.estimates import SEEDS, Array, Estimate, Rule, number
+from unbraid.report import Claim, Judged, Need, Rule
+from unbraid.report.estimates import SEEDS, Array, Estimate, number
 from unbraid.studies.assumptions import measures
 from unbraid.studies.assumptions.draws import RESAMPLES, Draws, Statistic, drawn, estimate, known_mean
 from unbraid.studies.assumptions.models import DATA_SETS, MEAN, METRICS, SAMPLED, UNSUPERVISED, Models
@@ -27,7 +27,7 @@ MAJORITY = 0.5
 MOSTLY = 0.75  # of all data sets and metrics: a method or a strength that is the best this often is the one to take
 BETTER = 0.6  # a probability of beating a random model that is worth having; the paper's are 0.52 to 0.55, and 0.77
 EXPLAINED = 0.5  # of the pixel variance that the factors explain: what a reasonable reconstruction explains at least
-TRIO = ("scores.beta_vae", "scores.factor_vae", "scores.mig")
+TRIO = ("scores.beta_vae_score", "scores.factor_vae_score", "scores.mig")
 ISOLATING = ("scores.dci.disentanglement", "scores.modularity")
 SPRITES = ("dsprites", "color_dsprites", "noisy_dsprites", "scream_dsprites")
 CORRELATION = (-1.0, 1.0)
@@ -46,43 +46,21 @@ def judged(
     columns: Iterable[str],
     methods: Iterable[str] | None = None,
     data: Callable[[str], bool] = lambda name: True,
-) -> Claim:
+) -> Judged:
     """The claim with its verdict, or with what is missing for one: every number has to be known.
 
     The models it speaks of are those that have all the columns, of these methods and data sets.
     """
-    known = {name: entry for name, entry in numbers.items() if entry.known}
-    missing = [name for name in numbers if name not in known] if known else []
     there = np.all([models.present, *(np.isfinite(models.get(column)) for column in columns)], 0)
     there[[not data(name) for name in models.data]] = False
     there[~np.isin(models.method, models.methods if methods is None else list(methods))] = False
     sets = len(set(models.data[there.any(1)]))
     scale = f"n = {there.sum()} models, {sets} data sets, {models.seeds} seeds a setting"
-    lacking = _lacking(models, sets, known)
-    verdict = "cannot be said" if lacking or missing else rule.verdict(known.values())
-    why = [rule.text(), lacking, f"Not measured: {', '.join(missing)}" if missing else ""]
-    ours = f"{_summary(known, rule)}; {scale}" if known else "not measured; n = 0 models"
-    return Claim(words, paper, ours, verdict, ". ".join(filter(None, why)))
-
-
-def _lacking(models: Models, sets: int, known: Mapping[str, Estimate]) -> str:
-    if sets < DATA_SETS:
-        return f"{sets} data sets have what it needs; at least {DATA_SETS} are needed"
-    if models.seeds < SEEDS:
-        return f"Most settings have {models.seeds} seeds; at least {SEEDS} are needed"
-    return "" if known else "The table does not hold what it needs"
-
-
-def _summary(known: Mapping[str, Estimate], rule: Rule) -> str:
-    """All numbers where they are few, else their range and how many lie where."""
-    if len(known) <= 4:
-        return "; ".join(f"{name} {entry.text()}" for name, entry in known.items())
-    values = sorted(entry.value for entry in known.values())
-    sides = Counter(entry.side(rule.threshold) for entry in known.values())
-    weakest = (min if rule.side == "above" else max)(known, key=lambda name: known[name].value)
-    counts = ", ".join(f"{sides[side]} {side}" for side in ("above", "below", "unclear") if sides[side])
-    span = f"{number(values[0])} to {number(values[-1])} (median {number(float(np.median(values)))})"
-    return f"{span} in {len(known)} cases: {counts}; least favourable {weakest} {known[weakest].text()}"
+    needs = (
+        Need[None](DATA_SETS, "data sets with these scores", lambda *_: sets),
+        Need[None](SEEDS, "seeds per setting", lambda *_: models.seeds),
+    )
+    return Claim[None]("", "", words, paper, rule, lambda _: numbers, needs=needs, note=lambda _: scale).judge(None)
 
 
 # 5.2: total correlation
@@ -96,7 +74,7 @@ def _trends(column: str, methods: Iterable[str]) -> Statistic:
     return measure
 
 
-def sampled_falls(models: Models, resamples: int) -> Claim:
+def sampled_falls(models: Models, resamples: int) -> Judged:
     measure = _trends(SAMPLED, ("beta_vae", "beta_tc_vae"))
     return judged(
         models,
@@ -109,7 +87,7 @@ def sampled_falls(models: Models, resamples: int) -> Claim:
     )
 
 
-def factor_vae_does_not_fall(models: Models, resamples: int) -> Claim:
+def factor_vae_does_not_fall(models: Models, resamples: int) -> Judged:
     def measure(draws: Draws) -> measures.Numbers:
         found = [measures.trend(draws, SAMPLED, data, "factor_vae") for data in draws.models.data_sets]
         return {"mean": known_mean(np.stack(found), 0)} if found else {}
@@ -125,7 +103,7 @@ def factor_vae_does_not_fall(models: Models, resamples: int) -> Claim:
     )
 
 
-def plain_is_highest(models: Models, resamples: int) -> Claim:
+def plain_is_highest(models: Models, resamples: int) -> Judged:
     def not_norb(data: str) -> bool:
         return data != "small_norb"
 
@@ -145,7 +123,7 @@ def plain_is_highest(models: Models, resamples: int) -> Claim:
     )
 
 
-def mean_rises(models: Models, resamples: int) -> Claim:
+def mean_rises(models: Models, resamples: int) -> Judged:
     measure = _trends(MEAN, ("beta_vae", "beta_tc_vae"))
     return judged(
         models,
@@ -158,7 +136,7 @@ def mean_rises(models: Models, resamples: int) -> Claim:
     )
 
 
-def mean_exceeds_sampled(models: Models, resamples: int) -> Claim:
+def mean_exceeds_sampled(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "For most models the mean codes have a higher total correlation than the sampled codes.",
@@ -169,7 +147,7 @@ def mean_exceeds_sampled(models: Models, resamples: int) -> Claim:
     )
 
 
-def only_dip_i_factorises(models: Models, resamples: int) -> Claim:
+def only_dip_i_factorises(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "Only DIP-VAE-I keeps the total correlation of the mean codes low on all data sets.",
@@ -191,7 +169,7 @@ _PAIRS = list(itertools.combinations(METRICS, 2))
 _TRIO_PAIRS = list(itertools.combinations(TRIO, 2))
 
 
-def trio_agrees(models: Models, resamples: int) -> Claim:
+def trio_agrees(models: Models, resamples: int) -> Judged:
     def measure(draws: Draws) -> measures.Numbers:
         return {data_name(d): measures.agreement(draws, d, _TRIO_PAIRS) for d in draws.models.data_sets}
 
@@ -205,7 +183,7 @@ def trio_agrees(models: Models, resamples: int) -> Claim:
     )
 
 
-def others_disagree(models: Models, resamples: int) -> Claim:
+def others_disagree(models: Models, resamples: int) -> Judged:
     pairs = [pair for pair in _PAIRS if pair not in _TRIO_PAIRS]
 
     def measure(draws: Draws) -> measures.Numbers:
@@ -225,7 +203,7 @@ def others_disagree(models: Models, resamples: int) -> Claim:
 # 5.4: methods and their strengths
 
 
-def strength_matters_more(models: Models, resamples: int) -> Claim:
+def strength_matters_more(models: Models, resamples: int) -> Judged:
     def shares(draws: Draws) -> Array:
         """Mean over metrics and data sets (draws, 3)."""
         cases = itertools.product(draws.models.known(METRICS), draws.models.data_sets)
@@ -252,10 +230,10 @@ def strength_matters_more(models: Models, resamples: int) -> Claim:
         models.known(METRICS),
     )
     shown = ", ".join(f"{name}'s share {number(part)}" for name, part in parts.items() if math.isfinite(part))
-    return Claim(claim.words, claim.paper, f"{claim.ours}; {shown}" if shown else claim.ours, claim.verdict, claim.why)
+    return replace(claim, ours=f"{claim.ours}; {shown}" if shown else claim.ours)
 
 
-def no_method_dominates(models: Models, resamples: int) -> Claim:
+def no_method_dominates(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "No method is the best everywhere.",
@@ -266,7 +244,7 @@ def no_method_dominates(models: Models, resamples: int) -> Claim:
     )
 
 
-def no_strength_is_best(models: Models, resamples: int) -> Claim:
+def no_strength_is_best(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "For no method is there one strength to take, whatever the data set and the metric.",
@@ -285,7 +263,7 @@ def no_strength_is_best(models: Models, resamples: int) -> Claim:
 # 5.5: choosing without labels, and transfer
 
 
-def unsupervised_do_not_help(models: Models, resamples: int) -> Claim:
+def unsupervised_do_not_help(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "No unsupervised score (reconstruction, KL, ELBO, total correlation) tells which models are disentangled.",
@@ -300,7 +278,7 @@ def unsupervised_do_not_help(models: Models, resamples: int) -> Claim:
     )
 
 
-def settings_transfer_to_colour(models: Models, resamples: int) -> Claim:
+def settings_transfer_to_colour(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "Good settings on dSprites are good on Color-dSprites.",
@@ -312,7 +290,7 @@ def settings_transfer_to_colour(models: Models, resamples: int) -> Claim:
     )
 
 
-def settings_do_not_transfer(models: Models, resamples: int) -> Claim:
+def settings_do_not_transfer(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "Good settings do not carry over between other data sets.",
@@ -327,7 +305,7 @@ def _chance(found: Transfer) -> str:
     return f"; chance with ties counted {100 * found.chance:.1f} %" if math.isfinite(found.chance) else ""
 
 
-def labels_help_on_the_same(models: Models, resamples: int) -> Claim:
+def labels_help_on_the_same(models: Models, resamples: int) -> Judged:
     found, case = transfer(models, resamples=resamples), "same metric, same data set"
     claim = judged(
         models,
@@ -337,10 +315,10 @@ def labels_help_on_the_same(models: Models, resamples: int) -> Claim:
         {case: found.exact[case]},
         models.known(METRICS),
     )
-    return Claim(claim.words, claim.paper, claim.ours + _chance(found), claim.verdict, claim.why)
+    return replace(claim, ours=claim.ours + _chance(found))
 
 
-def labels_do_not_transfer(models: Models, resamples: int) -> Claim:
+def labels_do_not_transfer(models: Models, resamples: int) -> Judged:
     found = transfer(models, resamples=resamples)
     cases = [case for case, same in CASES.items() if same != (True, True)]
     claim = judged(
@@ -351,7 +329,7 @@ def labels_do_not_transfer(models: Models, resamples: int) -> Claim:
         {case: found.exact[case] for case in cases},
         models.known(METRICS),
     )
-    return Claim(claim.words, claim.paper, claim.ours + _chance(found), claim.verdict, claim.why)
+    return replace(claim, ours=claim.ours + _chance(found))
 
 
 # 5.6: downstream tasks
@@ -363,7 +341,7 @@ def _usefulness(
     return lambda draws: measures.usefulness(draws, metrics, targets, kept)
 
 
-def trio_goes_with_accuracy(models: Models, resamples: int) -> Claim:
+def trio_goes_with_accuracy(models: Models, resamples: int) -> Judged:
     def sprites_or_shapes(data: str) -> bool:
         return data.removesuffix("_official") in (*SPRITES, "shapes3d")
 
@@ -378,7 +356,7 @@ def trio_goes_with_accuracy(models: Models, resamples: int) -> Claim:
     )
 
 
-def isolating_scores_do_not(models: Models, resamples: int) -> Claim:
+def isolating_scores_do_not(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "DCI disentanglement and modularity do not go with better downstream accuracy.",
@@ -389,7 +367,7 @@ def isolating_scores_do_not(models: Models, resamples: int) -> Claim:
     )
 
 
-def no_better_efficiency(models: Models, resamples: int) -> Claim:
+def no_better_efficiency(models: Models, resamples: int) -> Judged:
     return judged(
         models,
         "Higher disentanglement does not mean that fewer labels suffice downstream.",
@@ -403,7 +381,7 @@ def no_better_efficiency(models: Models, resamples: int) -> Claim:
 # 5.1: reconstructions
 
 
-def reconstructs(explained: Mapping[str, Sequence[float]], seeds: int) -> Claim:
+def reconstructs(explained: Mapping[str, Sequence[float]], seeds: int) -> Judged:
     """From the share of the explainable pixel variance that random models explain, by data set."""
     known = {data: [value for value in values if math.isfinite(value)] for data, values in explained.items()}
     medians = {data: float(np.median(values)) for data, values in known.items() if values}
@@ -411,7 +389,7 @@ def reconstructs(explained: Mapping[str, Sequence[float]], seeds: int) -> Claim:
     why = (
         "the pixel variance around the mean image that a random model's reconstructions explain, over the variance "
         f"that knowing the factors explains, median over models: holds where it is at least {EXPLAINED:g} on every "
-        "data set, does not hold otherwise; cannot be said where it is not known of one, nor of fewer than "
+        "data set, does not hold otherwise; inconclusive where it is not known of one, nor of fewer than "
         f"{DATA_SETS} data sets or {SEEDS} seeds a setting"
     )
     if missing:
@@ -419,16 +397,16 @@ def reconstructs(explained: Mapping[str, Sequence[float]], seeds: int) -> Claim:
     number_of = sum(map(len, known.values()))
     ours = "; ".join(f"{data_name(data)} {number(value)}" for data, value in medians.items()) or "not measured"
     verdict = "holds" if all(value >= EXPLAINED for value in medians.values()) else "does not hold"
-    return Claim(
+    return Judged(
         "Models with reasonable reconstructions can be trained on every data set.",
         "seen by eye: reasonable, blurry on some, the shape lost on Scream-dSprites (5.1, figure 1)",
         f"{ours}; n = {number_of} models, {len(medians)} data sets",
-        verdict if len(medians) >= DATA_SETS and seeds >= SEEDS and not missing else "cannot be said",
+        verdict if len(medians) >= DATA_SETS and seeds >= SEEDS and not missing else "inconclusive",
         why,
     )
 
 
-Judge = Callable[[Models, int], Claim]
+Judge = Callable[[Models, int], Judged]
 FACTORISATION: tuple[Judge, ...] = (
     sampled_falls, factor_vae_does_not_fall, plain_is_highest, mean_rises, mean_exceeds_sampled, only_dip_i_factorises,
 )  # fmt: skip
@@ -442,5 +420,5 @@ USEFULNESS: tuple[Judge, ...] = (trio_goes_with_accuracy, isolating_scores_do_no
 ALL: tuple[Judge, ...] = (*FACTORISATION, *AGREEMENT, *IMPORTANCE, *CHOICE, *USEFULNESS)
 
 
-def judge(models: Models, judges: Iterable[Judge] = ALL, resamples: int = RESAMPLES) -> list[Claim]:
+def judge(models: Models, judges: Iterable[Judge] = ALL, resamples: int = RESAMPLES) -> list[Judged]:
     return [decide(models, resamples) for decide in judges]

@@ -26,8 +26,8 @@ from unbraid.runs.table import load_runs
 from unbraid.studies.assumptions.study import SIX
 
 METRICS = {
-    "scores.beta_vae": "BetaVAE",
-    "scores.factor_vae": "FactorVAE",
+    "scores.beta_vae_score": "BetaVAE",
+    "scores.factor_vae_score": "FactorVAE",
     "scores.mig": "MIG",
     "scores.dci.disentanglement": "DCI",
     "scores.modularity": "Modularity",

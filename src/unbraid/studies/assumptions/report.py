@@ -22,7 +22,7 @@ from unbraid.pictures.sheets import Strip, sheet
 from unbraid.pictures.style import data_name, method_name
 from unbraid.pictures.traversals import reconstructions
 from unbraid.report import Figure, Picture, Section, Table
-from unbraid.report.estimates import SEEDS, mean
+from unbraid.report.estimates import SEEDS, average
 from unbraid.report.runs import failures
 from unbraid.report.sections import Items, section, tabled, verdict_table
 from unbraid.runs.run import Run
@@ -50,7 +50,7 @@ RULES = (
     "Verdicts follow rules that were fixed beforehand. Each claim comes down to numbers with a 95 % interval, from a "
     "bootstrap that draws the seeds of every setting anew, and one threshold; data sets and settings are taken as "
     "given. A rank correlation (Spearman's) counts from 0.3 on. A claim holds where every interval is on its side of "
-    "the threshold, does not hold where one is wholly on the other, and cannot be said otherwise, nor where a number "
+    "the threshold, does not hold where one is wholly on the other, and inconclusive otherwise, nor where a number "
     "is missing, nor of fewer than two data sets or three seeds a setting. They are verdicts on these runs: other "
     "data, networks and lengths of training may give others."
 )
@@ -340,8 +340,8 @@ def _udr_table(models: Models) -> pd.DataFrame:
     rows = []
     for place, name in enumerate(scores.values()):
         row: dict[str, object] = {"score": name}
-        row |= {metric: round(mean(stacked[:, place, at]), 2) for at, metric in enumerate(metrics.values())}
-        rows.append({**row, "mean": round(mean(stacked[:, place].ravel()), 2)})
+        row |= {metric: round(average(stacked[:, place, at]), 2) for at, metric in enumerate(metrics.values())}
+        rows.append({**row, "mean": round(average(stacked[:, place].ravel()), 2)})
     return pd.DataFrame(rows)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.style import data_name
-from unbraid.report.estimates import SEEDS, Array, Estimate, mean
+from unbraid.report.estimates import SEEDS, Array, Estimate, average
 from unbraid.studies.assumptions.draws import RESAMPLES, Draws, around, drawn, estimate, known_mean, medians
 from unbraid.studies.assumptions.models import METRICS, UDR, Models, quietly
 
@@ -51,7 +51,7 @@ def transfer(models: Models, trials: int = TRIALS, resamples: int = RESAMPLES) -
     scores = _cube(models)  # (data sets, metrics, settings, seeds)
     chosen, wins = _chosen(scores), _wins(scores)
     drawn, counted = _trials(scores, chosen, trials)
-    chance = mean(wins.ravel())
+    chance = average(wins.ravel())
     pairs = {case: _pairs(chosen, wins, *kind) for case, kind in CASES.items()}
     exact = {case: _over_seeds(matrix, models.seeds, resamples) for case, matrix in pairs.items()}
     return Transfer(drawn, counted, exact, chance)
@@ -100,7 +100,7 @@ def _trials(scores: Array, chosen: Array, trials: int) -> tuple[dict[str, float]
         left, right = at[rows, mine], at[rows, theirs]
         both = (mine >= 0) & np.isfinite(left) & np.isfinite(right)
         counted[case] = int(both.sum())
-        result[case] = mean(left[both] >= right[both])
+        result[case] = average(left[both] >= right[both])
     return result, counted
 
 
@@ -228,9 +228,9 @@ def regret_table(models: Models, resamples: int = RESAMPLES) -> pd.DataFrame:
         mine = {key[1:]: float(value[0]) for key, value in found.items() if key[0] == strategy}
         row: dict[str, object] = {"strategy": strategy, "mean regret [95 %]": overall.text(".3f")}
         for metric, name in models.known(METRICS).items():
-            row[name] = mean(value for key, value in mine.items() if key[0] == metric)
+            row[name] = average(value for key, value in mine.items() if key[0] == metric)
         if len(models.data_sets) > 1:
             for data in models.data_sets:
-                row[data_name(data)] = mean(value for key, value in mine.items() if key[1] == data)
+                row[data_name(data)] = average(value for key, value in mine.items() if key[1] == data)
         rows.append(row)
     return pd.DataFrame(rows)

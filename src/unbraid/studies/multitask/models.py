@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.jobs.schedule import needs_of
+from unbraid.jobs.folder import needs_of
 from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
 from unbraid.runs.folder import Folder, job_folders
@@ -22,7 +22,7 @@ from unbraid.runs.table import load_runs
 
 METRICS = {
     "scores.mig": "MIG",
-    "scores.factor_vae": "FactorVAE",
+    "scores.factor_vae_score": "FactorVAE",
     "scores.dci.disentanglement": "DCI disentanglement",
     "scores.dci.completeness": "DCI completeness",
     "scores.dci.informativeness": "DCI informativeness",
