@@ -5,6 +5,8 @@ Its names are imported on first use, so that `import unbraid.metrics` loads NumP
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from unbraid.runs.table import load_runs as load_runs
     from unbraid.training.representation import Representation as Representation
     from unbraid.training.representation import represent as represent
+
+# A thread that waits for the others sleeps: a spinning one holds the core that they need when the machine is busy.
+# The OpenMP of torch reads this when it is loaded, so it is set before; your own setting stays.
+if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
 _PACKAGES = ("data", "methods", "metrics")
 _MODULES = {

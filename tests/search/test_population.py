@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import math
 import re
 from importlib import import_module
@@ -29,7 +30,7 @@ from unbraid.runs import weights
 from unbraid.runs.recording import train as train_run
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs, load_runs
-from unbraid.search import History, lineage, lineages, read_history
+from unbraid.search import History, generations, hyperparameters, lineage, lineages, read_history
 from unbraid.search.fitness import Score, fitness, label_sets
 from unbraid.search.generations import PopulationConfig, converged, exploit
 from unbraid.search.hyperparameters import Hyperparameter, explore, starts
@@ -38,6 +39,15 @@ from unbraid.training.loop import train as steps_of
 from unbraid.training.representation import represent
 
 # Laws of exploit and explore
+
+
+def test_the_rules_import_nothing_of_training() -> None:
+    for module in (generations, hyperparameters):
+        tree = ast.parse(Path(str(module.__file__)).read_text())
+        names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        ours = {name for name in names if name.startswith("unbraid")}
+        assert ours <= {"unbraid.errors", "unbraid.search.hyperparameters"}
+
 
 scores = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, math.nan])), min_size=2, max_size=60)
 fractions = st.floats(0.01, 0.5)
@@ -202,7 +212,7 @@ def test_the_history_is_a_table(whole: History) -> None:
         assert before.loc[row["parent"], "score"] == before["score"].max()
     assert whole.score == table["score"].max()
     assert not whole.converged
-    with pytest.raises(InputError, match=r"holds no population: it has no population\.csv"):
+    with pytest.raises(InputError, match=r"is not a population: it has no population\.csv"):
         read_history(whole.out / "jobs")
 
 

@@ -25,9 +25,7 @@ _OPTIONS = [
     click.Option(["--device"], default="auto", help="cpu, cuda, cuda:1, mps, or the best available."),
     click.Option(["--protocol"], default="dlib", help="How to score the codes; none to skip it."),
     click.Option(["--every"], type=int, default=100, help="Steps between two lines of the log."),
-    click.Option(
-        ["--checkpoint-seconds"], type=float, default=30.0, help="Time between two checkpoints."
-    ),
+    click.Option(["--checkpoint-seconds"], type=float, default=30.0, help="Time between two checkpoints."),
 ]
 
 

@@ -171,6 +171,16 @@ def test_a_killed_worker_fails_only_its_own_task_and_is_replaced(tmp_path: Path)
         assert victim not in pool.pids()
 
 
+def test_a_worker_that_is_killed_while_it_is_idle_is_replaced(pool: LocalExecutor) -> None:
+    assert pool.submit(double, 1).result() == 2
+    (victim,) = pool.pids()
+    os.kill(victim, signal.SIGKILL)
+    assert eventually(lambda: not alive(victim))
+    assert pool.submit(double, 21).result() == 42
+    assert victim not in pool.pids()
+    assert len(pool.pids()) == 1
+
+
 def test_a_memory_limit_makes_an_error_and_the_worker_goes_on(pool: LocalExecutor) -> None:
     before = pool.submit(nap, 0).result()
     with pytest.raises(MemoryError):
