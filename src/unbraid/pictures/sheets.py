@@ -1,4 +1,4 @@
-"""Pictures for people to look at: sheets of images with labels. Every picture is a PIL image until it is saved."""
+"""Sheets of images with labels. Every picture is a PIL image until it is saved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TILE = 72  # tiles smaller than this are enlarged by a whole number
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images with words at its left: `images` uint8 (n, C, H, W)."""
+    """A row of images with a label at its left: `images` uint8 (n, C, H, W)."""
 
     label: str
     images: Tensor
@@ -47,7 +47,7 @@ def tile(image: Tensor, zoom: int = 1) -> Image.Image:
 
 
 def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
-    """Strips below each other under a title."""
+    """Strips one below the other under a title."""
     side = max(strip.images.shape[-1] for strip in strips)
     zoom = max(1, -(-_TILE // side))
     title_font, font, small = _font(22), _font(15), _font(12)
@@ -98,7 +98,7 @@ def contact_sheet(name: str, data: FactorData, rng: Rng = 0, columns: int = 12) 
 def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
     """Images of one random row with one factor moved over evenly spaced values, and the values.
 
-    Where the data is not a full grid, a row is sought for which most values exist.
+    Where the data is not a full grid, a row is chosen for which most values exist.
     """
     size = data.sizes[factor]
     values = torch.linspace(0, size - 1, min(size, columns)).round().long()
@@ -106,9 +106,9 @@ def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) ->
     for _ in range(20):
         factors = data.factors_at(data.sample_index(1, rng)).repeat(len(values), 1)
         factors[:, factor] = values
-        there = _existing(data, factors)
-        if best is None or len(there) > len(best):
-            best = there
+        existing = _existing(data, factors)
+        if best is None or len(existing) > len(best):
+            best = existing
         if len(best) == len(values):
             break
     assert best is not None
@@ -119,14 +119,14 @@ def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) ->
 
 def _existing(data: FactorData, factors: Tensor) -> Tensor:
     """Those of the factor combinations that occur in the data."""
-    there = []
+    existing = []
     for row in factors:
         try:
             data.index_of(row[None])
         except InputError:
             continue
-        there.append(row)
-    return torch.stack(there)
+        existing.append(row)
+    return torch.stack(existing)
 
 
 def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
@@ -155,12 +155,8 @@ def save(picture: Image.Image, path: Path) -> Path:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure of Matplotlib as a PNG, whole or not at all, and close it."""
-    import matplotlib.pyplot as plt
-
-    _write(path, lambda part: figure.savefig(part, format="png", dpi=130))
-    plt.close(figure)
-    return path
+    """Write a Matplotlib figure as a PNG, whole or not at all."""
+    return _write(path, lambda part: figure.savefig(part, format="png", dpi=130))
 
 
 def save_animation(frames: Sequence[Image.Image], path: Path, seconds: float = 0.08) -> Path:
