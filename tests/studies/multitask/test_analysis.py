@@ -464,8 +464,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rng = np.random.default_rng(0)
         places, factors = rng.normal(size=(30, 2)).astype(np.float32), rng.integers(0, 3, (30, 5))
         np.savez(place / "embedding.npz", places=places, codes=places, factors=factors)
-        scores = {"embed.agreement": 0.3, "embed.agreement.x": 0.4, "embed.retrieved": 4.0, "embed.correlation.mean": 0.3}
-        write_results(place, {encoder.id: scores})
+        scores = {"agreement": 0.3, "agreement.x": 0.4, "retrieved": 4.0, "correlation.mean": 0.3}
+        write_results(place, {encoder.id: {"embed": scores}})
         if encoder.method == "single_task":
             (place / "results.json").write_text("{half")
         (place / "job.json").write_text(json.dumps({"needs": [encoder.id]}))
