@@ -6,7 +6,7 @@ BIN := .venv/bin
 # their golden scores, the command's errors, one tiny run.
 QUICK := tests/test_package.py tests/test_threads.py tests/test_progress.py tests/bench/test_imports.py \
   tests/data/test_factors.py tests/nets tests/methods/test_gaussian.py tests/methods/test_losses.py \
-  tests/metrics/test_golden.py tests/metrics/test_imports.py tests/cli/test_commands.py \
+  tests/metrics/test_golden.py::test_agrees tests/metrics/test_imports.py tests/cli/test_commands.py \
   tests/cli/test_cli.py::test_bad_input_is_one_line_and_exit_code_2 \
   tests/cli/test_cli.py::test_bad_codes_are_one_line tests/cli/test_cli.py::test_train_runs_and_show
 
