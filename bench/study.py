@@ -19,12 +19,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from unbraid.data import catalogue
+from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines.local import LocalExecutor
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Place, ordered, run
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import ordered
+from unbraid.jobs.results import write_results
+from unbraid.jobs.schedule import run
+from unbraid.jobs.training import Train
 from unbraid.methods import Spec
 from unbraid.runs.folder import Folder, now
-from unbraid.runs.run import NUMBERS, RunConfig
+from unbraid.runs.identity import NUMBERS
+from unbraid.runs.run import RunConfig
 from unbraid.studies.assumptions.study import jobs
 
 COLOURS = ("color_dsprites", "noisy_dsprites", "scream_dsprites", "cars3d", "shapes3d_official")
@@ -57,17 +62,17 @@ def without_sync() -> Iterator[None]:
 
 def make(out: Path, scale: str) -> None:
     """Write a folder that looks finished for every job of the study."""
-    place, rng, plan = Place(out), random.Random(0), ordered(jobs(scale))
-    place.begin("assumptions", scale, plan)
+    study, rng, plan = StudyFolder(out), random.Random(0), ordered(jobs(scale))
+    study.begin("assumptions", scale, plan)
     for job in plan:
-        folder = place.open(job)
-        place.lease(job).parent.mkdir(exist_ok=True)
-        place.lease(job).touch()
+        folder = study.open(job)
+        study.lease(job).parent.mkdir(exist_ok=True)
+        study.lease(job).touch()
         if isinstance(job, Train):
             _train(job, folder, rng)
-        elif isinstance(job, Udr):
-            names = [place.folder(model).name for model in job.models]
-            folder.write_json("udr", {name: {"lasso": rng.random(), "spearman": rng.random()} for name in names})
+        else:
+            udr = {other.id: {"udr.lasso": rng.random(), "udr.spearman": rng.random()} for other in job.needs}
+            write_results(folder.folder, udr if isinstance(job, Udr) else {})
             folder.set_state("done", started=now(), seconds=9.5, finished=now())
 
 
@@ -75,11 +80,13 @@ def _train(job: Train, folder: Folder, rng: random.Random) -> None:
     entry = catalogue.declared(job.data)
     shape = (3 if job.data in COLOURS else 1, 64, 64)
     data = {"data": job.data, "image_shape": list(shape), "sizes": list(entry.sizes), "content": "0" * 64}
-    config = RunConfig(job.method, job.full_settings, data, job.steps, job.seed, job.precision)
+    config = RunConfig(
+        job.id, job.method, job.full_settings, data, job.steps, job.seed, job.precision, job.samples, job.protocol
+    )
     spec = Spec(shape, entry.images or 0, entry.names, entry.sizes)
     opened = {"name": job.data, "resolution": 64, "settings": {}}
     more = {"spec": asdict(spec), "opened": opened}
-    folder.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
+    folder.write_json("config", {"numbers": NUMBERS, **asdict(config), **more})
     terms = {"loss": rng.uniform(50, 200), "reconstruction": rng.uniform(20, 100), "kl": rng.uniform(0, 30)}
     (folder.folder / "train.jsonl").write_text("".join(f'{{"step": {n}, "loss": {rng.random()}}}\n' for n in range(20)))
     (folder.folder / "model.safetensors").write_bytes(rng.randbytes(1000))

@@ -56,8 +56,8 @@ def test_the_exact_booster_is_scikit_learns(shared: Shared) -> None:
     from sklearn.ensemble import GradientBoostingClassifier
 
     case = read(shared("golden/vae_like.npz"), shared("golden/vae_like.json"))
-    codes, factors = case.train[0][:300], case.train[1][:300, :2]
-    test = case.test[0][:200], case.test[1][:200, :2]
+    codes, factors = case.train[0][:100], case.train[1][:100, :2]
+    test = case.test[0][:100], case.test[1][:100, :2]
     found = dci(codes, factors, test=test, estimator="gbt_exact", rng=np.random.default_rng(0))
     seed = int(np.random.default_rng(0).integers(2**31))  # features are tried in a random order
     for column in range(2):

@@ -78,15 +78,28 @@ def test_the_keys_are_flat_names() -> None:
     assert unbraid.score is score
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-def test_every_protocol_runs_and_names_metrics_that_exist(name: str) -> None:
-    assert set(PROTOCOLS[name].metrics) <= set(METRICS)
-    factors = factors_of(300, (3, 2, 4, 3, 2))  # five, as dSprites has
-    codes = factors + 0.5 * noise(300, 5)
-    quick = [metric for metric in PROTOCOLS[name].metrics if metric not in ("beta_vae_score", "factor_vae_score")]
-    found = score(codes, factors, protocol=name, metrics=quick)
+SETTINGS = {  # every metric of every protocol with its settings there, which protocols share
+    f"{metric} {dict(settings)}": (metric, settings)
+    for protocol in PROTOCOLS.values()
+    for metric, settings in protocol.metrics.items()
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_metric_runs_as_the_protocols_set_it(name: str) -> None:
+    metric, settings = SETTINGS[name]
+    sizes = (3, 2, 4, 3, 2) if isinstance(settings.get("max_depth"), list) else (3, 2)  # five factors as in dSprites
+    factors = factors_of(300, sizes)
+    found = score(factors + 0.5 * noise(300, len(sizes)), factors, protocol={metric: settings})
+    assert found
     assert all(math.isfinite(value) for value in found.values())
-    assert found.protocol == name
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_protocol_is_found_by_its_name(name: str) -> None:
+    codes, factors = mixture(60)
+    found = score(codes, factors, protocol=name, metrics=["active_units"])
+    assert found.protocol == PROTOCOLS[name].name == name
 
 
 def test_without_a_test_set_the_rows_are_split() -> None:
@@ -382,12 +395,12 @@ def test_entropies_of_importances_are_in_units_of_the_largest() -> None:
 
 
 def test_hundreds_of_codes_need_no_table_of_all_pairs_and_rows() -> None:
-    labels = np.random.default_rng(0).integers(20, size=(2_000, 400))
+    labels = np.random.default_rng(0).integers(20, size=(1_000, 200))
     tracemalloc.start()
     mutual_information(labels, labels)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < 2_000 * 400 * 400 * 8 / 10
+    assert most < 1_000 * 200 * 200 * 8 / 10
 
 
 def test_an_unknown_setting_in_ones_own_protocol_is_named() -> None:

@@ -16,9 +16,10 @@ import torch
 from tests.examples.squares import squares
 from unbraid.errors import InputError
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Place, ordered
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import ordered
 from unbraid.jobs.schedule import run as run_study
+from unbraid.jobs.training import Train
 from unbraid.report import Figure, Judged, Picture, Table, write
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
@@ -94,7 +95,7 @@ def tuned(seed: int = 0, **settings: Any) -> Tuned:
     base = Train("intervention", "dsprites", 1, seed, own, 16, rows, samples=20, protocol=None)
     tried = [replace(base, settings={**own, "lambda_1": one, "lambda_2": 5.0}) for one in (0.5, 2.0)]
     candidates = tuple(Examine(replace(model, seed=seed)) for model in tried for seed in (0, 1))
-    return Tuned(replace(base, settings={**own, **settings}), candidates)
+    return Tuned.of(replace(base, settings={**own, **settings}), candidates)
 
 
 def written(folder: Path, values: list[float | None]) -> list[Path]:
@@ -174,7 +175,7 @@ def test_the_effective_share_of_weights() -> None:
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("intervention-smoke")
-    Place(out).begin("intervention", "smoke", jobs("smoke"))
+    StudyFolder(out).begin("intervention", "smoke", jobs("smoke"))
     assert str(run_study(jobs("smoke"), out, executor=InlineExecutor(), workers=1)) == f"{COUNTS['smoke']} done"
     return out
 

@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 
 from unbraid.errors import InputError
-from unbraid.jobs.models import Train
 from unbraid.jobs.schedule import run
+from unbraid.jobs.training import Train
 from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table
 from unbraid.report.estimates import Estimate
 from unbraid.report.runs import columns, pictures

@@ -15,12 +15,12 @@ from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, say
 from unbraid.cli._tables import console, plain_table
 from unbraid.errors import InputError
-from unbraid.jobs.schedule import FINISHED, Job, Place, Tally, ordered, tallies
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.schedule import TALLIED, Tally, tallies
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
-
-COLUMNS = (*FINISHED, "running", "left")
 
 
 @click.group("study", cls=Group)
@@ -59,13 +59,13 @@ def run(
     opened = open_study(name)
     jobs = opened.jobs(scale)
     chosen = _chosen(jobs, numbers)
-    place = Place(out or _default_out(opened, scale))
+    folder = StudyFolder(out or _default_out(opened, scale))
     try:
-        place.begin(opened.name, scale, jobs)
+        folder.begin(opened.name, scale, jobs)
         with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
             result = run_jobs(
                 chosen,
-                place.out,
+                folder.out,
                 executor=executor,
                 workers=count,
                 retry=retry == "failed",
@@ -74,8 +74,8 @@ def run(
                 say=say,
             )
     except OSError as error:
-        raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
-    click.echo(f"{place.out}  {result}")
+        raise InputError(f"cannot write to {folder.out}: {error.strerror or error}") from error
+    click.echo(f"{folder.out}  {result}")
     if result.states["failed"]:
         say("`unbraid runs` shows why jobs failed; `--retry failed` runs them again")
         raise click.exceptions.Exit(1)
@@ -112,27 +112,26 @@ def status(folder: Path, once: bool) -> None:
         return
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            counts = tallies(jobs, folder)
-            live.update(_table(opened, folder, counts), refresh=True)
-            if not any(tally.states["left"] or tally.states["running"] for tally in counts.values()):
+            found = tallies(jobs, folder)
+            live.update(_table(opened, folder, found), refresh=True)
+            if not any(tally.states["remaining"] or tally.states["running"] for tally in found.values()):
                 return
             time.sleep(2)
 
 
-def _table(opened: Study, folder: Path, counts: Mapping[str, Tally]) -> Table:
+def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
     """One row per label, unless there are too many to read, and one for all jobs."""
-    titles = [{"left": "remaining"}.get(name, name) for name in COLUMNS]
-    table = plain_table("jobs", *titles, "core time remaining", title=f"{opened.name}, {folder}")
-    if len(counts) <= 40:
-        for label, tally in sorted(counts.items()):
-            _add_row(table, label, tally)
-    _add_row(table, "all", sum(counts.values(), Tally()), style="bold")
-    return table
+    shown = plain_table("jobs", *TALLIED, "core time remaining", title=f"{opened.name}, {folder}")
+    if len(found) <= 40:
+        for label, tally in sorted(found.items()):
+            _add_row(shown, label, tally)
+    _add_row(shown, "all", sum(found.values(), Tally()), style="bold")
+    return shown
 
 
-def _add_row(table: Table, label: str, tally: Tally, style: str | None = None) -> None:
-    remaining = str(timedelta(seconds=round(tally.seconds_left))) if tally.seconds_left else ""
-    table.add_row(label, *(str(tally.states[name] or "") for name in COLUMNS), remaining, style=style)
+def _add_row(shown: Table, label: str, found: Tally, style: str | None = None) -> None:
+    remaining = str(timedelta(seconds=round(found.seconds_remaining))) if found.seconds_remaining else ""
+    shown.add_row(label, *(str(found.states[name] or "") for name in TALLIED), remaining, style=style)
 
 
 @command.command("list")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from unbraid.data.factors import FactorData
@@ -158,7 +158,7 @@ class Wrapper:
     help: Mapping[str, str]
     """A sentence for each setting."""
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """Each setting with its default."""
         parameters = inspect.signature(self.wrap).parameters
@@ -251,21 +251,28 @@ def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
     Settings are those of the data set itself and those of WRAPPERS, which choose rows of any, add codes and tasks, and
     hold rows out.
     """
-    entry = declared(name)
-    own = entry.settings()
-    known = own.union(*(wrapper.help for wrapper in WRAPPERS))
+    entry, typed = declared(name), typed_settings(name, settings)
+    own = {setting: value for setting, value in typed.items() if setting in entry.settings()}
+    data = entry.open(resolution=resolution, **own)
+    data.opened = {"name": name, "resolution": resolution, "settings": own}
+    for wrapper in WRAPPERS:
+        chosen = {setting: typed[setting] for setting in wrapper.help if setting in typed}
+        data = wrapper.wrap(data, **chosen) if chosen else data
+    data.opened = {"name": name, "resolution": resolution, "settings": typed}
+    return data
+
+
+def typed_settings(name: str, settings: Mapping[str, object]) -> dict[str, Any]:
+    """The settings of a data set, checked; those of WRAPPERS of the type of their defaults."""
+    defaults = {setting: default for wrapper in WRAPPERS for setting, default in wrapper.defaults.items()}
+    known = declared(name).settings() | defaults.keys()
     for setting in settings:
         if setting not in known:
             raise InputError(f"data set '{name}' has no setting '{setting}'{nearest(setting, known)}")
-    given = {setting: value for setting, value in settings.items() if setting in own}
-    data = entry.open(resolution=resolution, **given)
-    data.opened = {"name": name, "resolution": resolution, "settings": given}
-    for wrapper in WRAPPERS:
-        kinds = wrapper.defaults.items()
-        chosen = {key: _typed(key, settings[key], default) for key, default in kinds if key in settings}
-        data = wrapper.wrap(data, **chosen) if chosen else data
-    data.opened = {"name": name, "resolution": resolution, "settings": dict(settings)}
-    return data
+    return {
+        setting: _typed(setting, value, defaults[setting]) if setting in defaults else value
+        for setting, value in settings.items()
+    }
 
 
 def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:

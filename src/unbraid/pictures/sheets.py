@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +15,9 @@ from torch import Tensor
 from unbraid.data.atomic import replacing
 from unbraid.data.factors import FactorData, Rng, generator
 from unbraid.errors import InputError
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.figure import Figure
 
 INK, PAPER, FAINT = (20, 20, 24), (255, 255, 255), (110, 110, 118)
 _GAP = 3  # pixels between tiles
@@ -138,6 +142,15 @@ def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
 def save(picture: Image.Image, path: Path) -> Path:
     """Write a PNG, whole or not at all."""
     return _write(path, lambda part: picture.save(part, format="PNG"))
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure of Matplotlib as a PNG, whole or not at all, and close it."""
+    import matplotlib.pyplot as plt
+
+    _write(path, lambda part: figure.savefig(part, format="png", dpi=130))
+    plt.close(figure)
+    return path
 
 
 def save_animation(frames: Sequence[Image.Image], path: Path, seconds: float = 0.08) -> Path:

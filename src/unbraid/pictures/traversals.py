@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 from PIL import Image
 from torch import Generator, Tensor
@@ -20,7 +17,8 @@ from unbraid.methods.base import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.elbo import ACTIVE
-from unbraid.pictures.sheets import Strip, save, save_animation, sheet, tiles
+from unbraid.pictures.embeddings import save_umap
+from unbraid.pictures.sheets import Strip, save, save_animation, save_figure, sheet, tiles
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
 
@@ -140,46 +138,6 @@ def unit_traversals(method: Method, image: Tensor, code: Tensor, title: str) -> 
     return sheet(title, "each row sets one latent of the same image to -1, -0.9, … 1", strips)
 
 
-def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: float = 0.1) -> np.ndarray[Any, Any]:
-    """Codes (n, d) -> (n, 2) by UMAP (McInnes et al. 2018), the same for the same `rng`."""
-    try:
-        import umap
-    except ImportError as error:
-        raise InputError("UMAP is not installed; pip install 'unbraid[umap]' brings it") from error
-    seed, threads = generator(rng).initial_seed() % 2**32, torch.get_num_threads()
-    reducer = umap.UMAP(n_neighbors=neighbours, min_dist=distance, random_state=seed, n_jobs=1)
-    try:
-        return np.asarray(reducer.fit_transform(codes.numpy()))
-    finally:
-        torch.set_num_threads(threads)  # Numba, which UMAP runs on, sets those of OpenMP for the whole process
-
-
-def save_umap(
-    representation: Representation, path: Path, rng: Rng = 0, *, rows: int = 5000, title: str = ""
-) -> Path:
-    """UMAP of at most `rows` codes, a panel a factor coloured by its values (multitask, figure 5)."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    rng = generator(rng)
-    chosen = torch.randperm(len(representation.codes), generator=rng)[:rows]
-    places, factors = umap_embedding(representation.codes[chosen], rng), representation.factors[chosen]
-    panels = list(zip(representation.names, representation.sizes, factors.T, strict=True)) or [("codes", 1, None)]
-    figure, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels), 3.1), squeeze=False)
-    for axis, (name, size, values) in zip(axes[0], panels, strict=True):
-        colours = plt.get_cmap("viridis" if size > 4 else "turbo")
-        shades = None if values is None else values.numpy() / max(size - 1, 1)
-        axis.scatter(*places.T, s=2, c=shades, cmap=colours, vmin=0, vmax=1, linewidths=0, rasterized=True)
-        axis.set_title(f"{name} ({size} values)" if values is not None else name, fontsize=10)
-        axis.set_xticks([])
-        axis.set_yticks([])
-    figure.suptitle(title, fontsize=11)
-    figure.tight_layout()
-    return _save_figure(figure, path)
-
-
 MATRICES = {"mig": "information", "dci": "importance", "sap": "predictability", "irs": "robustness"}
 
 
@@ -204,16 +162,7 @@ def save_matrices(scores: ScoreTable, names: Sequence[str], path: Path) -> Path:
         axis.set_ylabel("code")
         figure.colorbar(image, ax=axis, fraction=0.046)
     figure.tight_layout()
-    return _save_figure(figure, path)
-
-
-def _save_figure(figure: Any, path: Path) -> Path:
-    import matplotlib.pyplot as plt
-
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=130)
-    plt.close(figure)
-    return save(Image.open(buffer), path)
+    return save_figure(figure, path)
 
 
 def _traversal_sheet(method: Method, code: Tensor, shown: Latents, title: str, columns: int = 11) -> Image.Image:

@@ -30,7 +30,7 @@ from PIL import Image
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.results import Results, flat, read_results
-from unbraid.pictures.style import data_order
+from unbraid.pictures.style import data_name, data_order
 from unbraid.runs.folder import Folder, job_folders
 from unbraid.runs.run import Run
 from unbraid.runs.table import load_runs, run_row
@@ -257,6 +257,7 @@ class RunTable:
         frame = text.unstack(columns, fill_value="").reset_index()
         if rows == "data":
             frame = frame.set_index("data").loc[data_order(frame["data"])].reset_index()
+            frame["data"] = frame["data"].map(data_name)
         return frame.rename(columns={column: name(str(column)) for column in frame.columns[1:]})
 
 

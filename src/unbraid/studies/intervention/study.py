@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.methods.intervention import APPENDIX_C
 from unbraid.metrics import PROTOCOLS
 from unbraid.studies.intervention.jobs import Examine, Tuned
@@ -317,7 +317,7 @@ class _Bench:
         return [self._examined(model) for model in models]
 
     def _tuned(self, correlated: bool, seed: int, **settings: Any) -> Tuned:
-        return Tuned(self._train("intervention", correlated, seed, **settings), self.candidates())
+        return Tuned.of(self._train("intervention", correlated, seed, **settings), self.candidates())
 
     def _examined(self, model: Train | Tuned) -> Examine:
         return Examine(model, self.data.metrics, **self.scale.examined)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
-from unbraid.jobs.schedule import needs_of
+from unbraid.jobs.folder import needs_of
 from unbraid.methods.base import Method
 from unbraid.pictures.sheets import Strip, beside, sheet
 from unbraid.pictures.style import data_name

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.methods import METHODS
 from unbraid.metrics import ProtocolLike
 from unbraid.search import RPUConfig
 from unbraid.search.fitness import Score
 from unbraid.search.generations import PopulationConfig
-from unbraid.search.hyperparameters import Hyperparameter, search_space
+from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.reduction import ReductionConfig
+from unbraid.search.spaces import search_space
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
 
 Settings = Mapping[str, Any]
