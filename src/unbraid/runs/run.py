@@ -28,7 +28,7 @@ import pandas as pd
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.data.atomic import replacing
+from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.methods import Method, Spec, build, method_class
 from unbraid.metrics import METRICS, ScoreTable
@@ -84,15 +84,15 @@ class Run(Folder):
     # What it is
 
     def begin(self, config: RunConfig, data: FactorData) -> None:
-        """Write the config, or see that the folder holds the same one."""
-        if self.path("config").exists():
-            held = self.config
-            if held != config:
-                raise InputError(f"{self.folder} holds another run: {'; '.join(held.differences(config))}")
-            return
+        """Write the config, or see that the folder holds the same one, and clear what a kill left half written."""
+        begun = self.path("config").exists()
+        if begun and self.config != config:
+            raise InputError(f"{self.folder} holds another run: {'; '.join(self.config.differences(config))}")
         self.folder.mkdir(parents=True, exist_ok=True)
-        more = {"spec": asdict(Spec.of(data)), "opened": dict(data.opened) if data.opened else None}
-        self.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
+        clear_parts(self.folder)
+        if not begun:
+            more = {"spec": asdict(Spec.of(data)), "opened": dict(data.opened) if data.opened else None}
+            self.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
 
     @property
     def config(self) -> RunConfig:
