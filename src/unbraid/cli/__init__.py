@@ -20,6 +20,7 @@ from unbraid import pictures
 from unbraid.atomic import replacing
 from unbraid.cli._flags import Methods, data_flags, setting
 from unbraid.cli._group import PATH, Group, console, say
+from unbraid.cli.explore import explore, export
 from unbraid.cli.population import population
 from unbraid.cli.probe import probe
 from unbraid.cli.retrieve import retrieve
@@ -45,6 +46,8 @@ def app() -> None:
     """A laboratory for disentangled representation learning."""
 
 
+app.add_command(explore)
+app.add_command(export)
 app.add_command(study)
 app.add_command(population)
 app.add_command(probe)

@@ -1,0 +1,66 @@
+"""`unbraid explore` and `unbraid export`: models to look into, and to take elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+import click
+
+from unbraid.cli._group import PATH, say
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--out", type=PATH, help="The page to write.  [default: explorer.html in the run's folder]")
+@click.option("--names", type=PATH, help="A names.json that a page has saved.  [default: the one in the run's folder]")
+@click.option("--serve", is_flag=True, help="Serve the page on this machine instead, and decode with PyTorch.")
+@click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
+def explore(runs: tuple[Path, ...], out: Path | None, names: Path | None, serve: bool, opens: bool) -> None:
+    """Write a page with sliders about a run, or a gallery of several; a folder stands for the runs below it."""
+    from unbraid.explorer import page
+
+    if serve:
+        _serve(runs, names, opens)
+        return
+    path = page.explore(runs[0] if len(runs) == 1 else runs, out, names=names)
+    click.echo(path)
+    if opens:
+        _open(path.resolve().as_uri())
+
+
+def _serve(runs: tuple[Path, ...], names: Path | None, opens: bool) -> None:
+    from unbraid.explorer import page
+    from unbraid.explorer.server import Server
+
+    chosen = page.runs_of(runs)
+    contents = page.contents_of(chosen, names=names, served=True)
+    text = page.page_of(contents, labels=[run.folder.name for run in chosen], served=True)
+    with Server(text, contents) as server:
+        click.echo(server.address)
+        say("serving until you press Ctrl-C")
+        if opens:
+            _open(server.address)
+        server.serve_forever()
+
+
+def _open(address: str) -> None:
+    """Open a browser where there is a screen for one."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
+    webbrowser.open(address)
+
+
+@click.command()
+@click.argument("run", type=PATH)
+@click.option("--to", "form", type=click.Choice(["onnx"]), required=True, help="The format.")
+@click.option("--out", type=PATH, help="The folder to write to.  [default: the run's]")
+def export(run: Path, form: str, out: Path | None) -> None:
+    """Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch."""
+    from unbraid.explorer.onnx import export_onnx
+    from unbraid.record import Run
+
+    for path in export_onnx(Run(run), out):
+        click.echo(path)
