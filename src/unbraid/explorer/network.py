@@ -82,8 +82,12 @@ def trace(function: Callable[[Tensor], Tensor], example: Tensor, name: str) -> N
     """
     network, again = _traced(function, example, name), _traced(function, torch.zeros_like(example), name)
     if network.packed() != again.packed():
-        raise InputError(f"the {name} takes other steps for another input, which the page cannot do")
+        raise _changing(name)
     return network
+
+
+def _changing(name: str) -> InputError:
+    return InputError(f"the {name} is random or takes other steps for another input, which the page cannot do")
 
 
 def _traced(function: Callable[[Tensor], Tensor], example: Tensor, name: str) -> Network:
@@ -139,10 +143,15 @@ class _Tracer(TorchDispatchMode):
     def _note(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         name = func._schema.name.removeprefix("aten::").rstrip("_")
         first = result[0] if isinstance(result, tuple) else result
+        if name == "_local_scalar_dense":  # a number for Python, which may choose by it
+            raise _changing(self.name)
         if name in _SAME:
             value = self.values[id(args[0])]
         elif name in _MOVES:
             value = self._move(func, args, kwargs)
+        elif name == "index_select" and id(args[2]) not in self.values:
+            source = self.values[id(args[0])]
+            value = _Value(source.base, func(source.index, *args[1:]))
         elif name in _SPLITS:
             indices = func(self.values[id(args[0])].index, *args[1:], **kwargs)
             for part, index in zip(result, indices, strict=True):
@@ -363,8 +372,8 @@ def _reduce(op: str) -> Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]:
 
     def step(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Value:
         source = given["self"]
-        dims = sorted(dim % source.ndim for dim in given["dim"] or range(source.ndim))
-        if dims != list(range(dims[0], source.ndim)) or dims[0] == 0:
+        dims = sorted(dim % source.ndim for dim in given.get("dim") or range(source.ndim))
+        if dims != list(range(dims[0], source.ndim)) or (dims[0] == 0 and source.shape[0] > 1):
             raise tracer.unknown(f"aten.{op} over other than the last dimensions")
         count = math.prod(source.shape[dim] for dim in dims)
         scale = 1 / count if op == "mean" else 1.0

@@ -20,7 +20,7 @@ function el(tag, properties = {}, ...children) {
     else if (name in node) node[name] = value;
     else if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return node;
 }
 
@@ -478,7 +478,7 @@ class Explorer {
     this.endsBox = el("input", { type: "checkbox", checked: !this.content.factors.length, onchange: () => this.fillSliders() });
     const by = this.sliders[0].kl === null ? "Most varied first" : "Most used first, by KL";
     const header = el("header", {}, el("h2", {}, "Sliders"),
-      el("span", { class: "hint" }, `${by}. Arrow keys move them; click a name to change it.`), this.search,
+      el("span", { class: "hint" }, `${by}. Click a name to change it.`), this.search,
       unused ? el("label", { class: "hint" }, this.unusedBox, ` show ${unused} unused`) : null,
       this.content.extremes.length && !this.compact
         ? el("label", { class: "hint" }, this.endsBox, " real pictures at both ends") : null,
@@ -528,7 +528,7 @@ class Explorer {
       oninput: () => { this.move(slider, Number(range.value), !dragging); dragging = true; },
       onchange: () => { dragging = false; },
       ondblclick: () => { this.move(slider, 0, true); },
-      onkeydown: (event) => {
+      title: "Arrow keys move it, a double click sets it to 0", onkeydown: (event) => {
         const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -5, PageUp: 5 }[event.key];
         if (!steps) return;
         event.preventDefault();

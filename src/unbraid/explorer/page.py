@@ -98,10 +98,12 @@ def large_parts(contents: Sequence[Content]) -> str:
     return f"{parts}{f', of {len(contents)} runs' if len(contents) > 1 else ''}"
 
 
-def page_of(contents: Sequence[Content], *, labels: Sequence[str], served: bool = False) -> str:
-    """The page as text. `labels` tell runs apart in a gallery."""
+def page_of(
+    contents: Sequence[Content], *, labels: Sequence[str], title: str = "Gallery of runs", served: bool = False
+) -> str:
+    """The page as text. `labels` tell runs apart in a gallery, whose title is `title`."""
     several = len(contents) > 1
-    title = f"{len(contents)} runs" if several else contents[0].title
+    title = title if several else contents[0].title
     listed = [
         {
             "label": label if several else content.title,

@@ -34,22 +34,21 @@ class Slider:
 
 @dataclass(frozen=True)
 class Sliders:
-    """Sliders, most used first, and the map between their positions and codes: code = centre + positions · directions.
-
-    Without features of several dimensions the directions only reorder the latents.
-    """
+    """Sliders, most used first, and the map between their positions and codes."""
 
     sliders: list[Slider]
-    directions: Tensor
-    """(sliders, d), orthonormal rows."""
-    centre: Tensor
-    """(d,)."""
+    columns: Tensor
+    """(d,): which direction each slider moves, the latents themselves where there are no features."""
+    features: tuple[Tensor, Tensor] | None = None
+    """Where features have several dimensions: directions (d, d), orthonormal rows, and the codes' centre (d,)."""
 
     def codes(self, positions: Tensor) -> Tensor:
-        return positions @ self.directions + self.centre
+        along = positions.index_select(1, self.columns.argsort())
+        return along if self.features is None else along @ self.features[0] + self.features[1]
 
     def positions(self, codes: Tensor) -> Tensor:
-        return (codes - self.centre) @ self.directions.T
+        along = codes if self.features is None else (codes - self.features[1]) @ self.features[0].T
+        return along.index_select(1, self.columns)
 
 
 def sliders_of(representation: Representation) -> Sliders:
@@ -59,11 +58,10 @@ def sliders_of(representation: Representation) -> Sliders:
         raise InputError("no code is a finite number: this model has diverged")
     codes = representation.codes[kept]
     width = codes.shape[1]
-    if representation.groups is None:
-        names, directions, centre = [f"z{latent}" for latent in range(width)], torch.eye(width), torch.zeros(width)
-    else:
-        names, directions, centre = _principal(codes, representation.groups)
-    positions = (codes - centre) @ directions.T
+    names, features, positions = [f"z{latent}" for latent in range(width)], None, codes
+    if representation.groups is not None:
+        names, features = _principal(codes, representation.groups)
+        positions = (codes - features[1]) @ features[0].T
     kl = None
     if representation.logvar is not None and representation.groups is None:
         kl = kl_per_latent(codes, representation.logvar[kept]).mean(0)
@@ -77,11 +75,11 @@ def sliders_of(representation: Representation) -> Sliders:
         unused = float(spread[place]) <= FAINT * largest if divergence is None else divergence <= UNUSED
         counts = torch.histc(positions[:, place], BINS, low, high).int().tolist()
         made.append(Slider(names[place], divergence, float(spread[place]), low, high, counts, unused))
-    return Sliders(made, directions[order], centre)
+    return Sliders(made, torch.tensor(order), features)
 
 
-def _principal(codes: Tensor, groups: list[list[int]]) -> tuple[list[str], Tensor, Tensor]:
-    """The principal directions of each feature (columns of the codes that belong together), most spread first."""
+def _principal(codes: Tensor, groups: list[list[int]]) -> tuple[list[str], tuple[Tensor, Tensor]]:
+    """The principal directions of each feature (columns that belong together), most spread first, and the centre."""
     centre, directions, names = codes.mean(0), [], []
     for feature, group in enumerate(groups):
         _, vectors = torch.linalg.eigh(torch.cov((codes - centre)[:, group].T, correction=0).reshape(len(group), -1))
@@ -91,7 +89,7 @@ def _principal(codes: Tensor, groups: list[list[int]]) -> tuple[list[str], Tenso
             direction[group] = vector
             directions.append(direction)
             names.append(f"feature {feature}, direction {rank + 1}")
-    return names, torch.stack(directions), centre
+    return names, (torch.stack(directions), centre)
 
 
 def _range(values: Tensor, gaussian: bool) -> tuple[float, float]:
