@@ -11,11 +11,12 @@ from unbraid.record import Run
 from unbraid.run import train
 
 CONV = {"network": "tiny"}
+FEATURES = {"network": "intervention_cmnist_tiny", "latents": 8, "dimensions": 4, "batch_size": 8}
 # Each learner with settings that keep it small, and the data it learns from.
 LEARNERS: dict[str, tuple[FactorData, dict[str, Any]]] = {
     "beta_vae": (squares(3), {**CONV, "latents": 4, "beta": 1.0}),
     "autoencoder": (squares(), {**CONV, "latents": 3}),
-    "intervention": (squares(), {"network": "intervention_cmnist_tiny", "latents": 8, "dimensions": 4, "batch_size": 8}),
+    "intervention": (squares(), FEATURES),
     "infogan_cr": (squares(), {"channels": 4, "latents": 3}),
     "frozen_decoder": (taught(), {**CONV}),
     "contrastive": (paired(3), {"network": "resnet_tiny", "latents": 8, "batch_size": 8}),

@@ -26,7 +26,7 @@ def test_onnx_files_give_the_same_numbers(method: str, files: list[str], tmp_pat
         codes = torch.randn(7, run.representation().codes.shape[1])
         with torch.inference_mode():
             expected = run.method().decode(codes).numpy()
-        assert session.run(None, {"codes": codes.numpy()})[0] == pytest.approx(expected, abs=1e-4)
+        assert session.run(None, {"codes": codes.numpy()})[0] == pytest.approx(expected, abs=1e-3)
 
 
 def test_without_the_extra_a_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,7 +221,8 @@ def _networks(
         positions = torch.randn(1, len(sliders.sliders), generator=torch.Generator().manual_seed(1))
         with torch.inference_mode():
             pixels = (method.decode(sliders.codes(positions)).clamp(0, 1) * 255).round().byte()
-        found["check"] = {"positions": _floats(positions), "pixels": base64.b64encode(pixels.numpy()).decode()}
+        picture = base64.b64encode(pixels.numpy().tobytes()).decode()
+        found["check"] = {"positions": _floats(positions), "pixels": picture}
     if "codes" not in method.needs and not served:
         blank = torch.ones(1, *shape, dtype=torch.uint8)
         try:
@@ -266,7 +267,7 @@ def _pictures(
         positions = known.positions[chosen]
     else:
         with torch.inference_mode():
-            codes = torch.cat([method.encode(part).cpu() for part in images.split(256)])
+            codes = torch.cat([method.encode(part).cpu() for part in torch.split(images, 256)])
         positions = sliders.positions(codes.float())
     positions = torch.nan_to_num(positions, 0.0, 0.0, 0.0)
     random = count if len(chosen) > count else len(chosen)

@@ -104,11 +104,11 @@ class _Value:
     index: Tensor
 
 
-class _Tracer(TorchDispatchMode):
+class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Runs operations as usual, and notes those whose inputs depend on the example."""
 
     def __init__(self, example: Tensor, name: str) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.name = name
         self.steps: list[Step] = []
         self.shapes: list[tuple[int, ...]] = [tuple(example.shape[1:])]
@@ -125,11 +125,11 @@ class _Tracer(TorchDispatchMode):
             self.modules.pop()
 
         self.hooks = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave)]
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: Any) -> None:
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
         for hook in self.hooks:
             hook.remove()
 
@@ -304,7 +304,7 @@ def _batch_norm(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Valu
 
 
 def _normalise(tracer: _Tracer, given: Mapping[str, Any], out: Tensor, groups: int, eps: float) -> _Value:
-    """Each of `groups` runs of elements to mean 0 and variance 1, then a factor and a summand per channel or element."""
+    """Each of `groups` runs of elements to mean 0 and variance 1, then a factor and summand per channel or element."""
     value = tracer.result("normalise", given["input"], out, {"groups": groups, "eps": eps})
     if given["weight"] is None:
         return value
@@ -385,8 +385,8 @@ def _reduce(op: str) -> Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]:
 def _pool(op: str) -> Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]:
     def step(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Value:
         kernel = list(given["kernel_size"])
-        settings: dict[str, Any] = {"kernel": kernel, "stride": list(given["stride"] or kernel), "padding": list(given["padding"])}
-        settings["source"] = list(given["self"].shape[1:])
+        stride, source = list(given["stride"] or kernel), list(given["self"].shape[1:])
+        settings = {"kernel": kernel, "stride": stride, "padding": list(given["padding"]), "source": source}
         unusual = given.get("divisor_override") or (op == "avgpool" and not given["count_include_pad"])
         if unusual or list(given.get("dilation", (1, 1))) not in ([1, 1], [1]):
             raise tracer.unknown(f"{op} with these settings")

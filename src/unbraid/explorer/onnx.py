@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from unbraid.atomic import replacing
 from unbraid.errors import InputError
@@ -39,8 +40,12 @@ def export_onnx(run: Run, out: Path | None = None) -> list[Path]:
         import onnx  # noqa: F401
         import onnxruntime
     except ImportError as error:
-        raise InputError("export to ONNX needs onnx and onnxruntime; pip install 'unbraid[onnx]' brings them") from error
+        raise InputError("ONNX needs onnx and onnxruntime; pip install 'unbraid[onnx]' brings them") from error
     method = run.method().prepare("cpu", "fp32").eval()
+    for module in method.modules():
+        if parametrize.is_parametrized(module):  # a spectral norm becomes the weights that it has come to
+            for name in list(cast(nn.ModuleDict, module.parametrizations)):
+                parametrize.remove_parametrizations(module, name)
     generator = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (4, *run.spec.image_shape), dtype=torch.uint8, generator=generator)
     codes = run.representation().codes[:4].nan_to_num()
@@ -53,7 +58,7 @@ def export_onnx(run: Run, out: Path | None = None) -> list[Path]:
     for name, function, example, given, result in parts:
         path = (out or run.folder) / f"{name}.onnx"
         with replacing(path) as part:
-            _write(_Function(method, function), example, part, given, result)
+            _write(_Function(method, function).eval(), example, part, given, result)
             session = onnxruntime.InferenceSession(str(part), providers=["CPUExecutionProvider"])
             _check(session, function, example, given, path)
         written.append(path)
@@ -65,7 +70,10 @@ def _write(module: nn.Module, example: Tensor, path: Path, given: str, result: s
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # the exporter's own
         names: dict[str, Any] = {"input_names": [given], "output_names": [result], "dynamic_axes": axes}
-        torch.onnx.export(module, (example,), str(path), dynamo=False, **names)
+        try:
+            torch.onnx.export(module, (example,), str(path), dynamo=False, **names)
+        except torch.onnx.errors.OnnxExporterError as error:
+            raise InputError(f"cannot export to ONNX: {str(error).splitlines()[0]}") from error
 
 
 def _check(session: Any, function: Callable[[Tensor], Tensor], example: Tensor, given: str, path: Path) -> None:

@@ -93,9 +93,9 @@ def _decode(content: Content, body: bytes) -> bytes:
     positions = torch.from_numpy(np.frombuffer(body, "<f4").copy()).reshape(-1, width)
     images = content.method.decode(content.sliders.codes(positions)).clamp(0, 1)
     pixels = shown((images * 255).round().byte()).cpu()
-    n, channels, height, side = pixels.shape
+    n, _, height, side = pixels.shape
     rgba = torch.full((n, height, side, 4), 255, dtype=torch.uint8)
-    rgba[..., :3] = pixels.permute(0, 2, 3, 1).expand(n, height, side, 3) if channels == 1 else pixels.permute(0, 2, 3, 1)
+    rgba[..., :3] = pixels.permute(0, 2, 3, 1)  # one channel goes into all three
     return rgba.numpy().tobytes()
 
 

@@ -52,7 +52,7 @@ class Sliders:
 
 
 def sliders_of(representation: Representation) -> Sliders:
-    """Sliders by mean KL, or by spread where the encoder is not Gaussian. Rows whose code is not finite do not count."""
+    """Sliders by mean KL, or by spread where the encoder is not Gaussian. Codes that are not finite do not count."""
     kept = representation.codes.isfinite().all(1)
     if not bool(kept.any()):
         raise InputError("no code is a finite number: this model has diverged")
