@@ -91,7 +91,8 @@ def _changing(name: str) -> InputError:
 
 
 def _traced(function: Callable[[Tensor], Tensor], example: Tensor, name: str) -> Network:
-    with _Tracer(example, name) as tracer, torch.no_grad():
+    # In inference mode composite operations would arrive whole, instead of as the steps they are made of.
+    with torch.inference_mode(False), torch.no_grad(), _Tracer(example, name) as tracer:
         result = function(example)
     return Network(tuple(example.shape[1:]), *tracer.finish(result))
 
