@@ -369,6 +369,43 @@ def test_thousands_of_latents_do_not_freeze_the_page(browser: Any, tmp_path: Pat
     assert one(browser, ".slider .name").text == "z1999"
 
 
+NOTEBOOK = """
+const [script, page, done] = arguments;
+const listeners = [], model = {  // what anywidget hands to `render`
+  state: { page, height: 700, positions: [] },
+  get(name) { return this.state[name]; },
+  set(name, value) { this.state[name] = value; },
+  on(event, listener) { listeners.push(listener); },
+  save_changes() {},
+};
+const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+import(url).then(({ default: { render } }) => {
+  render({ model, el: document.body });
+  const frame = document.querySelector("iframe");
+  const wait = setInterval(() => {
+    if (!model.state.positions.length) return;  // until the page has told where its sliders are
+    clearInterval(wait);
+    const first = model.state.positions;
+    model.state.positions = [0.5, -0.5, 0.25, -0.25];
+    for (const listener of listeners) listener();
+    setTimeout(() => {
+      const shown = Array.from(frame.contentDocument.querySelectorAll(".slider output"), (node) => node.textContent);
+      done({ first, shown });
+    }, 500);
+  }, 50);
+});
+"""
+
+
+def test_the_widget_moves_the_page_and_is_told_of_its_moves(browser: Any, folder: Path) -> None:
+    from unbraid.explorer.widget import SCRIPT
+
+    browser.get("data:text/html,<body></body>")
+    answer = browser.execute_async_script(NOTEBOOK, SCRIPT, (folder / "vae.html").read_text())
+    assert len(answer["first"]) == 4
+    assert answer["shown"] == ["0.50", "-0.50", "0.25", "-0.25"][: len(answer["shown"])]
+
+
 def test_a_served_page_decodes_with_pytorch(browser: Any, tmp_path: Path) -> None:
     run, data = trained(tmp_path / "run", "beta_vae")
     content = content_of(run, data, served=True)

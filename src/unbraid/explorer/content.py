@@ -34,7 +34,7 @@ EXTREMES = 6  # pictures at either end of a latent
 EXTREME_LATENTS = 24
 SHEET_COLUMNS = 20
 INFORMATION_ROWS = 10_000
-IMPORTANCE_ROWS = 2_000
+IMPORTANCE_ROWS = 1_000
 IMPORTANCE_LATENTS = 64  # with more, boosted trees take minutes
 LARGE_SHEET = 3_000_000  # bytes of PNG from which the sheet is a JPEG
 

@@ -476,9 +476,10 @@ class Explorer {
     const unused = this.width - this.used().length;
     this.unusedBox = el("input", { type: "checkbox", onchange: () => this.fillSliders() });
     this.endsBox = el("input", { type: "checkbox", checked: !this.content.factors.length, onchange: () => this.fillSliders() });
-    const by = this.sliders[0].kl === null ? "Most varied first" : "Most used first, by KL";
+    const by = this.sliders[0].kl === null ? "by spread" : "by KL";
+    const meaning = this.matrix ? " Beside each name: the factor it tells most about." : "";
     const header = el("header", {}, el("h2", {}, "Sliders"),
-      el("span", { class: "hint" }, `${by}. Click a name to change it.`), this.search,
+      el("span", { class: "hint" }, `${this.width - unused} of ${this.width} in use, most used first (${by}).${meaning} Click a name to change it.`), this.search,
       unused ? el("label", { class: "hint" }, this.unusedBox, ` show ${unused} unused`) : null,
       this.content.extremes.length && !this.compact
         ? el("label", { class: "hint" }, this.endsBox, " real pictures at both ends") : null,

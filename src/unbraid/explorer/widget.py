@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unbraid.record import Run
 
 # The page runs in a frame of its own, so that its styles and the notebook's leave each other alone.
-_SCRIPT = """
+SCRIPT = """
 function render({ model, el }) {
   const frame = document.createElement("iframe");
   frame.style = "width: 100%; border: 0; border-radius: 8px";
@@ -55,7 +55,7 @@ def widget(runs: Run | Path | str, *, height: int = 900) -> Any:
     sliders = contents[0].sliders
 
     class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        _esm = _SCRIPT
+        _esm = SCRIPT
         page = traitlets.Unicode().tag(sync=True)
         height = traitlets.Int(900).tag(sync=True)
         positions = traitlets.List(traitlets.Float()).tag(sync=True)
