@@ -127,10 +127,13 @@ worker.onmessage = ({ data }) => {
   if (data.vectors !== undefined) vectors = data.vectors;
   if (data.positions) found.push(Array.from(data.positions));
   if (data.pixels) { found.push(Array.from(data.pixels)); milliseconds = data.milliseconds; }
-  if (encoding ? found.length === inputs.length : found.length) { worker.terminate(); done({ found, vectors, milliseconds }); }
+  if (found.length < (encoding ? inputs.length : 1)) return;
+  worker.terminate();
+  done({ found, vectors, milliseconds });
 };
-worker.postMessage({ job: 0, load: { image, wasm, decoder: encoding ? null : packed, encoder: encoding ? packed : null } });
-if (encoding) inputs.forEach((input) => worker.postMessage({ job: 1, encode: Float32Array.from(input) }));
+const networks = encoding ? { decoder: null, encoder: packed } : { decoder: packed, encoder: null };
+worker.postMessage({ job: 0, load: { image, wasm, ...networks } });
+if (encoding) for (const input of inputs) worker.postMessage({ job: 1, encode: Float32Array.from(input) });
 else worker.postMessage({ job: 1, decode: Float32Array.from(inputs.flat()), count: inputs.length });
 """
 
@@ -268,12 +271,12 @@ def test_the_matrix_points_at_sliders_and_factors(browser: Any, folder: Path) ->
     cell = one(browser, '[data-cell="1 0"]')
     ActionChains(browser).scroll_to_element(cell).move_to_element(cell).perform()
     assert "lit" in one(browser, '[data-slider="1"]').get_attribute("class")
-    assert [node.text for node in every(browser, ".matrix th.lit")][0] == "row"
+    assert one(browser, ".matrix th.lit").text == "row"
     cell.click()
     assert browser.execute_script("return document.activeElement.closest('.slider').dataset.slider") == "1"
     best = [float(node.text.rsplit(" ", 1)[1]) for node in every(browser, ".best")]
-    cells = [[float(node.text) for node in line.find_elements("css selector", "td")] for line in every(browser, ".matrix tbody tr")]
-    assert best == [max(row) for row in cells]
+    rows = [line.find_elements("css selector", "td") for line in every(browser, ".matrix tbody tr")]
+    assert best == [max(float(cell.text) for cell in row) for row in rows]
 
 
 def test_names_are_kept_and_downloaded(browser: Any, folder: Path) -> None:
@@ -316,10 +319,17 @@ def test_strips_traversals_and_the_path_are_drawn(browser: Any, folder: Path) ->
 
 
 def test_without_a_decoder_the_nearest_picture_is_shown(browser: Any, folder: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
     opened(browser, folder / "contrastive.html")
     one(browser, '.sheet [data-picture="4"]').click()
     until(lambda: picture(browser) == picture(browser, ".original"))
-    assert "nearest in the data" in one(browser, ".decoded figcaption").text
+    first = one(browser, ".slider input[type=range]")
+    browser.execute_script("arguments[0].focus()", first)
+    for _ in range(12):
+        first.send_keys(Keys.ARROW_LEFT)
+    until(lambda: picture(browser) != picture(browser, ".original"))
+    assert "nearest picture" in one(browser, ".decoded figcaption").text
     assert_quiet(browser)
 
 

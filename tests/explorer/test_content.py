@@ -94,7 +94,7 @@ def test_features_of_several_dimensions_get_their_principal_directions() -> None
     mixing = torch.tensor([[3.0, 4.0], [-0.4, 0.3]]) / 5  # directions (3, 4)/5 and (-4, 3)/5, spreads 1 and 0.1
     codes = torch.cat([torch.randn(4000, 2) @ mixing, 0.5 * torch.randn(4000, 2)], 1) + 7
     found = sliders_of(Representation(codes, torch.zeros(4000, 0), torch.arange(4000), (), (), [[0, 1], [2, 3]]))
-    assert found.sliders[0].name == "feature 0, direction 1"
+    assert found.sliders[0].name == "f0 axis 1"
     assert found.features is not None
     directions = found.features[0][found.columns]
     assert directions[0].tolist() == pytest.approx([0.6, 0.8, 0, 0], abs=0.02)

@@ -123,11 +123,11 @@ class ServerEngine {
   close() {}
 }
 
-/** Without a decoder: the data picture whose code is nearest, each slider measured by its spread. */
+/** Without a decoder: the data picture whose code is nearest. */
 class NearestEngine {
   constructor(content, sheet) {
     this.sheet = sheet;
-    this.scales = Float32Array.from(content.sliders, (slider) => (slider.spread > 1e-6 ? 1 / slider.spread : 0));
+    this.sliders = content.sliders;
     const encoder = content.encoder ? new WorkerEngine(content) : null;
     this.encodes = encoder !== null;
     this.encode = encoder && ((pixels) => encoder.encode(pixels));
@@ -135,24 +135,25 @@ class NearestEngine {
     this.ready = sheet.ready.then(() => ({ vectors: false }));
   }
 
-  nearest(position) {
-    const { positions, count } = this.sheet, width = this.scales.length;
+  /** The slider `focus`, which is being moved, counts for more than all others: else few moves would change anything. */
+  nearest(position, focus) {
+    const { positions, count } = this.sheet, width = this.sliders.length;
+    const spread = (slider) => this.sliders[slider].spread, total = Math.hypot(...this.sliders.map((s) => s.spread));
+    const weight = focus === null || !(spread(focus) > 0) ? 0 : (3 * total / spread(focus)) ** 2;
     let best = 0, least = Infinity;
     for (let i = 0; i < count; i++) {
-      let distance = 0;
-      for (let j = 0; j < width && distance < least; j++) {
-        distance += ((positions[i * width + j] - position[j]) * this.scales[j]) ** 2;
-      }
+      let distance = weight && weight * (positions[i * width + focus] - position[focus]) ** 2;
+      for (let j = 0; j < width && distance < least; j++) distance += (positions[i * width + j] - position[j]) ** 2;
       if (distance < least) { least = distance; best = i; }
     }
     return best;
   }
 
-  async decode(positions, count) {
+  async decode(positions, count, focus = null) {
     await this.sheet.ready;
-    const width = this.scales.length, start = performance.now(), parts = [];
+    const width = this.sliders.length, start = performance.now(), parts = [];
     for (let i = 0; i < count; i++) {
-      parts.push(this.sheet.pixels(this.nearest(positions.subarray(i * width, (i + 1) * width))));
+      parts.push(this.sheet.pixels(this.nearest(positions.subarray(i * width, (i + 1) * width), focus)));
     }
     const pixels = new Uint8ClampedArray(parts.reduce((sum, part) => sum + part.length, 0));
     parts.forEach((part, i) => pixels.set(part, i * part.length));
@@ -211,12 +212,12 @@ class Pictures {
   }
 
   /** The picture of a position; a newer request takes the place of one that waits. */
-  now(positions, show) { this.live = { positions, count: 1, show }; this.pump(); }
+  now(positions, show, focus) { this.live = { positions, count: 1, show, focus }; this.pump(); }
 
   /** Pictures for later; `key` replaces what waits under the same key. */
-  later(key, positions, count, show) {
+  later(key, positions, count, show, focus = null) {
     this.queue = this.queue.filter((job) => job.key !== key);
-    this.queue.push({ key, positions, count, show });
+    this.queue.push({ key, positions, count, show, focus });
     this.pump();
   }
 
@@ -229,7 +230,7 @@ class Pictures {
     if (job === this.live) this.live = null;
     this.busy = true;
     try {
-      const { pixels, milliseconds } = await this.engine.decode(job.positions, job.count);
+      const { pixels, milliseconds } = await this.engine.decode(job.positions, job.count, job.focus);
       this.decoded += job.count;
       job.show(pixels, milliseconds);
     } catch (error) {
@@ -277,6 +278,7 @@ class Explorer {
     this.history = [];
     this.future = [];
     this.original = null;
+    this.moved = null;  // the slider that was moved last, if it was one alone
     this.rows = new Map();  // slider -> its elements
     this.limit = SHOWN;
     this.listeners = [];
@@ -308,6 +310,7 @@ class Explorer {
     if (keep) { this.history.push({ positions: this.positions.slice(), original: this.original }); this.future = []; }
     this.positions = Float32Array.from(positions, (v) => (Number.isFinite(v) ? v : 0));
     this.original = original;
+    this.moved = null;
     this.refresh();
   }
 
@@ -315,6 +318,7 @@ class Explorer {
   move(slider, value, fresh) {
     if (fresh) { this.history.push({ positions: this.positions.slice(), original: this.original }); this.future = []; }
     this.positions[slider] = value;
+    this.moved = slider;
     this.refresh();
   }
 
@@ -353,7 +357,7 @@ class Explorer {
   // Drawing
 
   refresh() {
-    this.pictures.now(this.positions.slice(), (pixels, milliseconds) => this.show(pixels, milliseconds));
+    this.pictures.now(this.positions.slice(), (pixels, milliseconds) => this.show(pixels, milliseconds), this.moved);
     this.update();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.refreshStrips(), 90);
@@ -419,7 +423,7 @@ class Explorer {
     row.stale = false;
     this.pictures.later(`strip ${slider}`, this.along(slider, COLUMNS), COLUMNS, (pixels) => {
       drawRow(row.strip, pixels, COLUMNS, this.pictureHeight, this.pictureWidth);
-    });
+    }, slider);
   }
 
   // Building
@@ -454,7 +458,7 @@ class Explorer {
     this.pace = el("span", { class: "pace" });
     this.facts = el("div", { class: "facts" });
     this.originalFigure = el("figure", {}, this.originalCanvas, el("figcaption", {}, "original"));
-    const caption = el("figcaption", {}, this.decodes ? "decoded" : "nearest in the data", this.pace);
+    const caption = el("figcaption", {}, ...(this.decodes ? ["decoded", this.pace] : ["nearest picture"]));
     this.stage = el("div", { class: "stage" },
       this.originalFigure, el("figure", { class: "decoded" }, this.canvas, caption), this.facts);
     this.undoButton = el("button", { onclick: () => this.undo(), title: "Undo (U)" }, "Undo");
@@ -477,9 +481,11 @@ class Explorer {
     this.unusedBox = el("input", { type: "checkbox", onchange: () => this.fillSliders() });
     this.endsBox = el("input", { type: "checkbox", checked: !this.content.factors.length, onchange: () => this.fillSliders() });
     const by = this.sliders[0].kl === null ? "by spread" : "by KL";
+    const named = this.sliders.map(({ name }) => name), axis = named.find((name) => name.includes(" axis "));
+    const axes = axis ? ` ${axis} is the first principal direction of feature ${axis.slice(1).split(" ")[0]}.` : "";
     const meaning = this.matrix ? " Beside each name: the factor it tells most about." : "";
     const header = el("header", {}, el("h2", {}, "Sliders"),
-      el("span", { class: "hint" }, `${this.width - unused} of ${this.width} in use, most used first (${by}).${meaning} Click a name to change it.`), this.search,
+      el("span", { class: "hint" }, `${this.width - unused} of ${this.width} in use, most used first (${by}).${axes}${meaning} Click a name to change it.`), this.search,
       unused ? el("label", { class: "hint" }, this.unusedBox, ` show ${unused} unused`) : null,
       this.content.extremes.length && !this.compact
         ? el("label", { class: "hint" }, this.endsBox, " real pictures at both ends") : null,

@@ -88,7 +88,7 @@ def _principal(codes: Tensor, groups: list[list[int]]) -> tuple[list[str], tuple
             direction = torch.zeros(codes.shape[1])
             direction[group] = vector
             directions.append(direction)
-            names.append(f"feature {feature}, direction {rank + 1}")
+            names.append(f"f{feature} axis {rank + 1}")
     return names, (torch.stack(directions), centre)
 
 
