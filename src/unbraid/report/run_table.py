@@ -142,7 +142,8 @@ class RunTable:
             above = self.folder.resolve()
             frame["run"] = [_below(Path(str(run)), above) for run in frame["run"]]
         with replacing(results / "runs.csv.gz") as part:
-            frame.to_csv(part, index=False, na_rep=_UNKNOWN, float_format="%.7g", compression={"method": "gzip", "mtime": 0})
+            packed = {"method": "gzip", "mtime": 0}
+            frame.to_csv(part, index=False, na_rep=_UNKNOWN, float_format="%.7g", compression=packed)
         for name, table in self.tables.items():
             text = table.to_json(orient="records", double_precision=7)
             with replacing(results / f"{name}.json.gz") as part:
