@@ -80,8 +80,8 @@ def _job(study: Path, name: str, **content: Any) -> Path:
 
 def _run(study: Path, name: str, method: str, **content: Any) -> None:
     folder = _job(study, name, kind="Train", **content)
-    config = {"method": method, "settings": {}, "data": {"data": "dsprites"}, "steps": 1, "seed": 3}
-    rest = {"precision": "fp32", "start": None, "samples": None, "protocol": None}
+    config = {"id": name.rpartition("-")[2], "method": method, "settings": {}, "data": {"data": "dsprites"}}
+    rest = {"steps": 1, "seed": 3, "precision": "fp32", "start": None, "samples": None, "protocol": None}
     (folder / "config.json").write_text(json.dumps({**config, **rest}))
 
 
