@@ -115,7 +115,7 @@ def test_what_examinations_add_reaches_the_model_they_are_about(tmp_path: Path) 
 
 def test_kept_results_give_the_same_table(tmp_path: Path) -> None:
     rows = [
-        {"data": "a", "seed": seed, "setting": "plain", "scores.mig": seed / 3, "run": str(tmp_path / "jobs" / "x")}
+        {"data": "a", "seed": seed, "setting": "", "scores.mig": seed / 3, "run": str(tmp_path / "jobs" / "x")}
         for seed in range(3)
     ]
     tables = {"epochs": pd.DataFrame([{"found": ["x"], "udr": 0.25}])}

@@ -1,4 +1,4 @@
-"""Weights and training states as files: safetensors that carry their version and a digest of what they hold."""
+"""Weights and training states as files: safetensors with their version and a digest of their tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialised
 from torch import Tensor
 
 from unbraid.errors import InputError
@@ -26,21 +26,19 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
 
 
 def save(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """A safetensors file that carries its version and a digest of what it holds."""
+    """Write a safetensors file with its version and a digest of its tensors."""
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    try:
-        # one key, because the order of several differs from file to file
-        save_file(plain, path, metadata={"format": f"{FORMAT} {digest(plain)}"})
-    except SafetensorError as error:  # how it reports a full disk
-        raise OSError(str(error)) from error
+    # one key, because the order of several differs from file to file
+    contents = serialised(plain, metadata={"format": f"{FORMAT} {digest(plain)}"})
+    path.write_bytes(contents)  # not `save_file`: when killed, it leaves a temporary file of its own that nobody clears
 
 
 def restore(method: Method, path: Path, weights_only: bool) -> None:
-    """Load a file of ours into a method, or an InputError that says what is wrong with the file."""
+    """Load a file that `save` wrote into a method; an InputError says what is wrong with it."""
     try:
         with safe_open(path, framework="pt") as file:
             format, _, expected_digest = (file.metadata() or {}).get("format", "").rpartition(" ")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path} is damaged: {error}") from error
     if format != FORMAT:
@@ -52,8 +50,7 @@ def restore(method: Method, path: Path, weights_only: bool) -> None:
         if name not in tensors:
             raise InputError(f"{path} has no tensor '{name}'; it belongs to another method or version")
         if tensors[name].shape != shape:
-            found = tuple(tensors[name].shape)
-            raise InputError(f"{path}: '{name}' has shape {found}; expected {tuple(shape)}")
+            raise InputError(f"{path}: '{name}' has shape {tuple(tensors[name].shape)}; expected {tuple(shape)}")
     unknown = [name for name in tensors if name not in expected and not name.startswith("training.")]
     if unknown:
         raise InputError(f"{path} has a tensor '{unknown[0]}' that {type(method).__name__} does not know")
