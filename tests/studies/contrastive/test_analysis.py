@@ -231,7 +231,7 @@ def items(sections: list[Section], kind: type[Any]) -> dict[str, Any]:
 
 def test_a_whole_table_gives_every_figure_and_table() -> None:
     found = as_the_paper()
-    sections = report(found.models.runs)
+    sections = report(found.table)
     numbered = {f"table_{number}" for number in range(1, 10)}
     more = {"verdicts", "states", "third_factor", "degenerate", "measures", "rotated"}
     assert numbered | more - {"third_factor", "measures"} == set(items(sections, Table))
