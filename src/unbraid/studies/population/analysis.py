@@ -22,11 +22,11 @@ from unbraid.report.runs import failures
 from unbraid.report.sections import Items, pictured, section, tabled, verdict_table
 from unbraid.search import lineages
 from unbraid.studies.population import figures, paper
+from unbraid.studies.population.jobs import BY_UDR, RPU
 from unbraid.studies.population.models import (
     BY_DCI,
     BY_FEW,
     BY_MIG,
-    BY_UDR,
     CHOSEN_FEW,
     DCI,
     FOUND,
@@ -34,7 +34,6 @@ from unbraid.studies.population.models import (
     METRICS,
     MIG,
     NAMES,
-    RPU,
     SEARCH_FEW,
     Models,
     best_known,

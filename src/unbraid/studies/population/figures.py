@@ -18,14 +18,13 @@ from unbraid.pictures.style import data_name
 from unbraid.report.estimates import Array, known, mean
 from unbraid.report.run_table import known_mean
 from unbraid.search.lineages import hyperparameter_names
+from unbraid.studies.population.jobs import BY_UDR, RPU
 from unbraid.studies.population.models import (
     BY_DCI,
     BY_FEW,
     BY_MIG,
-    BY_UDR,
     METRICS,
     NAMES,
-    RPU,
     Models,
     best_known,
 )

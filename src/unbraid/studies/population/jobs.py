@@ -1,7 +1,8 @@
 """The study's jobs: a population, an rPU-VAE, a search with the budget of one.
 
-Each trains all its models in one worker, and writes those that count into `results.json`: what it spent on a model (`trained` images in all) and what the model itself
-has seen (`lineage`); beside them the histories of populations, and what the metaEpochs of an rPU-VAE know.
+Each trains all its models in one worker, and writes those that count into `results.json`: what it spent on a model
+(`trained` images in all) and what the model itself has seen (`lineage`). Beside them are the histories of populations,
+and what the metaEpochs of an rPU-VAE know.
 """
 
 from __future__ import annotations
