@@ -182,8 +182,9 @@ def test_errors_on_rows_held_out_are_those_of_these_rows() -> None:
 # From the command line
 
 TINY = [
-    "--data", "dsprites", "--resolution", "16", "--network", "small", "--steps", "3", "--batch-size", "16",
-    "--head-width", "8", "--protocol", "fast", "--out", "run", "--latents", "3",
+    "--data", "dsprites", "--resolution", "16", "--set", "coarse=orientation=8,x=8,y=4",  # 2,880 rows, few classes
+    "--network", "small", "--steps", "3", "--batch-size", "16", "--head-width", "8", "--protocol", "fast",
+    "--out", "run", "--latents", "3",
 ]  # fmt: skip
 
 
@@ -207,7 +208,7 @@ def test_train_with_random_tasks(here: Here, tmp_path: Path) -> None:
     assert data.held_out is not None
     assert held_out_errors(run.method(), data, rows=50) != {}
     assert run.config.data["tasks"]["factors"] == "x,y"
-    assert len(run.whole_data()) == 737_280
+    assert len(run.whole_data()) == 2880
     again = here("train", "multitask", *TINY, *flags)
     assert "is done already" in again.stderr
     other = here("train", "multitask", *TINY, *flags[:-2], "--task-seed", "1", "--held-out", "0.25")
@@ -217,14 +218,14 @@ def test_train_with_random_tasks(here: Here, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_rows")
 def test_train_with_targets_of_ones_own(here: Here, tmp_path: Path) -> None:
-    np.save(tmp_path / "my_targets.npy", np.random.default_rng(0).integers(3, size=(737_280, 2)))
+    np.save(tmp_path / "my_targets.npy", np.random.default_rng(0).integers(3, size=(2880, 2)))
     done = here("train", "one_head", *TINY, "--targets", "my_targets.npy", "--task-kind", "classification,regression")
     assert done.returncode == 0, done.stderr
     assert Run(tmp_path / "run").spec.tasks == (3, 1)
     np.save(tmp_path / "short.npy", np.zeros(10))
     bad = here("train", "multitask", *TINY, "--targets", "short.npy")
     assert bad.returncode == 2
-    assert bad.stderr == "unbraid: targets have 10 rows and the data has 737,280; expected one for each\n"
+    assert bad.stderr == "unbraid: targets have 10 rows and the data has 2,880; expected one for each\n"
     assert "needs data with tasks" in here("train", "multitask", *TINY).stderr
     assert "No such option '--tasks'" in here("train", "beta_vae", "--tasks", "3").stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
@@ -137,6 +139,14 @@ def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
         for picture, left in zip(row, np.cumsum([0, *widths[:-1]]).tolist(), strict=False):
             page.paste(picture, (left, top))
     return page
+
+
+def drawn(figure: Figure, dpi: int = 130) -> Image.Image:
+    """A matplotlib figure as a picture."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=dpi, bbox_inches="tight")
+    with Image.open(buffer) as file:
+        return file.convert("RGB")
 
 
 def save(picture: Image.Image, path: Path) -> Path:

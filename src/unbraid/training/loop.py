@@ -51,10 +51,22 @@ def train(method: Method, data: FactorData, *, steps: int, seed: int, every: int
             method.train()
             while method.steps < until:
                 batch = feed(method.steps, int(method.hp["batch_size"]))
-                torch.manual_seed(step_seed(seed, method.steps, "method"))
+                _seed(step_seed(seed, method.steps, "method"), method.device)
                 taken.append(method.update(batch))
                 method.steps += 1
         yield Logged(until, _mean(taken, first))
+
+
+def _seed(seed: int, device: torch.device) -> None:
+    """Seed torch's own generators.
+
+    `torch.manual_seed` also notes the call stack for each kind of device that is absent, in case one appears: up to a
+    tenth of a small network's step.
+    """
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
 
 
 def step_seed(seed: int, step: int, stream: str) -> int:

@@ -117,7 +117,8 @@ def shares(models: Models, data: str, factors: Sequence[str], others: bool = Fal
 
 
 def first_shares(models: Models, data: str, others: bool = False) -> Numbers:
-    return {"share": mean(shares(models, data, paper.first_factors(data), others))}
+    factors = paper.first_factors(data)
+    return {"share": mean(shares(models, data, factors, others))} if factors else {}
 
 
 def _names_factors(models: Models) -> str | None:
