@@ -234,7 +234,7 @@ class _Loop:
         return [grown[number] for number in sorted(grown)], ran
 
     def _do(self, jobs: Sequence[Job], before: Sequence[Job], label: str) -> bool:
-        """Run the missing ones of the jobs, and of those `before` that they start with; gives whether any were missing."""
+        """Run the missing ones of the jobs, and of those `before` that they start with; gives whether any were."""
         missing = [job for job in jobs if not self._intact(job)]
         if not missing:
             return False
