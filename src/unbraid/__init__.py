@@ -1,10 +1,54 @@
-"""Unbraid: a laboratory for disentangled representation learning."""
+"""Unbraid: a laboratory for disentangled representation learning.
 
-from unbraid import data, metrics
-from unbraid.metrics import score
-from unbraid.runs.recording import train
-from unbraid.runs.run import Run, load
-from unbraid.runs.table import load_runs
-from unbraid.training.representation import Representation, represent
+Its names are imported on first use, so that `import unbraid.metrics` loads NumPy and no torch.
+"""
 
-__all__ = ["Representation", "Run", "data", "load", "load_runs", "metrics", "represent", "score", "train"]
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unbraid import data as data
+    from unbraid import methods as methods
+    from unbraid import metrics as metrics
+    from unbraid.metrics import score as score
+    from unbraid.runs.recording import train as train
+    from unbraid.runs.run import Run as Run
+    from unbraid.runs.run import load as load
+    from unbraid.runs.table import load_runs as load_runs
+    from unbraid.training.representation import Representation as Representation
+    from unbraid.training.representation import represent as represent
+
+# A thread that waits for the others sleeps: a spinning one holds the core that they need when the machine is busy.
+# The OpenMP of torch reads this when it is loaded, so it is set before; your own setting stays.
+if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+
+_PACKAGES = ("data", "methods", "metrics")
+_MODULES = {
+    "Representation": "unbraid.training.representation",
+    "Run": "unbraid.runs.run",
+    "load": "unbraid.runs.run",
+    "load_runs": "unbraid.runs.table",
+    "represent": "unbraid.training.representation",
+    "score": "unbraid.metrics",
+    "train": "unbraid.runs.recording",
+}
+__all__ = sorted((*_PACKAGES, *_MODULES))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"unbraid.{name}")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'unbraid' has no attribute '{name}'")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

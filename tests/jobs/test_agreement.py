@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tests.examples.toy_jobs import run, tiny
 from unbraid import load_runs
 from unbraid.jobs.agreement import Udr
 from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.results import read_results
 from unbraid.runs.run import Run
 
 
@@ -15,9 +15,9 @@ def test_training_runs_are_runs_and_udr_compares_them(tmp_path: Path) -> None:
     found, said = run([Udr(models, rows=200)], tmp_path)
     assert (str(found), said) == ("4 done", [])
     study = StudyFolder(tmp_path)
-    scores = json.loads((study.folder(Udr(models, rows=200)) / "udr.json").read_text())
-    assert sorted(scores) == sorted(study.folder(model).name for model in models)
-    assert all(set(score) == {"lasso", "spearman"} for score in scores.values())
+    scores = read_results(study.folder(Udr(models, rows=200))).scores
+    assert sorted(scores) == sorted(model.id for model in models)
+    assert all(set(score) == {"udr.lasso", "udr.spearman"} for score in scores.values())
     runs = load_runs(tmp_path / "jobs")
     assert runs["state"].tolist() == ["done"] * 3
     assert sorted(runs["seed"]) == [0, 1, 2]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from tests.examples.toy_jobs import run
 from unbraid.jobs.embedding import Embed
 from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.results import read_results
 from unbraid.jobs.training import Train
 from unbraid.pictures.embeddings import neighbour_agreement
 from unbraid.runs.run import Run
@@ -33,8 +33,8 @@ def test_embeddings_are_of_rows_held_out(tmp_path: Path) -> None:
     assert held_out is not None
     known = {tuple(row) for row in held_out.all_factors().tolist()}
     assert {tuple(row) for row in factors.tolist()} <= known
-    written = json.loads((folder / "embed.json").read_text())
-    assert list(written["agreement"]) == list(source.spec.names)
-    assert written["retrieved"]["retrieved"] >= 0
+    scores = read_results(folder).scores[encoder().id]
     expected = neighbour_agreement(places, factors)
-    assert np.allclose(list(written["agreement"].values()), expected)
+    assert np.allclose([scores[f"embed.agreement.{name}"] for name in source.spec.names], expected)
+    assert scores["embed.agreement"] == pytest.approx(expected.mean())
+    assert (scores["embed.retrieved"] or 0) >= 0

@@ -13,6 +13,7 @@ import unbraid
 from tests.examples.toy_jobs import run, tiny
 from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
+from unbraid.metrics import Protocol
 from unbraid.pictures.traversals import show
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
@@ -104,3 +105,12 @@ def test_a_job_starts_with_the_state_of_another(tmp_path: Path) -> None:
         start=StudyFolder(tmp_path).folder(first), **SETTINGS,
     )  # fmt: skip
     assert Run(tmp_path / "alone").config == parts.config
+
+
+def test_a_job_is_another_if_its_protocol_gives_other_scores() -> None:
+    plain = replace(encoder(), protocol=Protocol("mine", {"mig": {}}, train=500, test=200))
+    renamed = replace(encoder(), protocol=Protocol("yours", {"mig": {}}, train=500, test=200, seconds=90.0))
+    assert plain.id == renamed.id
+    assert renamed.seconds == plain.seconds + 88.0
+    for other in ({"mig": {"bins": 5}}, Protocol("mine", {"mig": {}}, train=400, test=200), "dlib"):
+        assert replace(encoder(), protocol=other).id != plain.id

@@ -56,14 +56,14 @@ SCORES: dict[str, tuple[Callable[[Case], float], float]] = {
     "sap_discrete": (lambda c: sap(*c.train, test=c.test)["sap"], FITTED),
     "explicitness_test": (lambda c: explicitness(*c.train, test=c.test)["explicitness"], FITTED),
     "irs": (lambda c: irs(*c.train)["irs"], EXACT),
-    "gaussian_total_correlation": (lambda c: total_correlation(c.train[0], epsilon=0)["total_correlation"], EXACT),
+    "gaussian_total_correlation": (lambda c: total_correlation(c.train[0])["total_correlation"], EXACT),
     "gaussian_wasserstein_correlation": (
         lambda c: wasserstein_correlation(c.train[0])["wasserstein_correlation"],
         EXACT,
     ),
     "mutual_info_score": (lambda c: code_information(c.train[0])["code_information"], EXACT),
-    "beta_vae_eval": (lambda c: beta_vae_score(c.codes, c.factors)["beta_vae"], INTERVENED),
-    "factor_vae_eval": (lambda c: factor_vae_score(c.codes, c.factors)["factor_vae"], INTERVENED),
+    "beta_vae_eval": (lambda c: beta_vae_score(c.codes, c.factors)["beta_vae_score"], INTERVENED),
+    "factor_vae_eval": (lambda c: factor_vae_score(c.codes, c.factors)["factor_vae_score"], INTERVENED),
 }
 # the reference's name -> what of our boosted DCI it is; one fit serves all, within FITTED
 DCI: dict[str, Callable[[Scores], float]] = {

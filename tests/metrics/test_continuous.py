@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)
 MIXED = np.column_stack([RNG.uniform(size=300), RNG.integers(4, size=300), RNG.normal(size=300)])
 CODES = MIXED * [2.0, -1.0, 1.0] + 0.05 * RNG.normal(size=MIXED.shape)
-NEEDING = ["mig", "dci", "sap", "modularity", "explicitness", "beta_vae", "factor_vae"]
+NEEDING = ["mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", "factor_vae_score"]
 QUICK = {"sap": {"predictor": "r2"}, "irs": {}, "infomec": {}, "retrieved_factors": {}}
 
 
@@ -40,7 +40,7 @@ def test_a_named_protocol_leaves_out_what_needs_classes_and_says_so() -> None:
 @pytest.mark.parametrize("metric", NEEDING)
 def test_a_metric_that_was_chosen_is_refused(metric: str) -> None:
     """With the row as it was given, though the rows are shuffled."""
-    line = rf"^factors column 0 is continuous \({MIXED[0, 0]:g} at row 0\); {metric}.*; or take protocol 'continuous'$"
+    line = rf"^factors column 0 is continuous \({MIXED[0, 0]:g} at row 0\); {metric}.*; or use protocol 'continuous'$"
     with pytest.raises(InputError, match=line):
         score(CODES, MIXED, metrics=["irs", metric])
     with pytest.raises(InputError, match=line):
@@ -125,7 +125,7 @@ def test_infomec_of_continuous_factors_is_that_of_its_authors() -> None:
     design = np.column_stack([codes, np.ones(300)])
     explained = [1 - (v - design @ np.linalg.lstsq(design, v)[0]).var() / v.var() for v in factors.T]
     assert found["infoe"] == pytest.approx(np.mean(explained))
-    with pytest.raises(InputError, match="infomec with estimator='bins' counts values: take estimator='knn'"):
+    with pytest.raises(InputError, match="infomec with estimator='bins' counts values: use estimator='knn'"):
         infomec(codes, factors, estimator="bins")
 
 

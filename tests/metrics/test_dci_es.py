@@ -30,7 +30,7 @@ def test_codes_that_only_a_strong_probe_reads() -> None:
 
 @pytest.mark.parametrize("family", ["fourier", "forest"])
 def test_noise_is_explicit_and_not_informative(family: str) -> None:
-    found = dci_es(noise(900), FACTORS, family=family)
+    found = dci_es(noise(900), FACTORS, family=family, draws=1)
     assert found["explicitness"] > 0.95
     assert found["informativeness"] < 0.05
 
@@ -89,8 +89,8 @@ def test_degenerate_input() -> None:
     ("codes", "settings", "message"),
     [
         (CIRCLE, {"family": "forests"}, "no family 'forests'; did you mean 'forest'"),
-        (CIRCLE, {"capacities": (8,)}, "expected two or more, of at least 0"),
-        (CIRCLE, {"family": "forest", "capacities": (0, 2)}, "expected two or more, of at least 1"),
+        (CIRCLE, {"capacities": (8,)}, "expected two or more, each at least 0"),
+        (CIRCLE, {"family": "forest", "capacities": (0, 2)}, "expected two or more, each at least 1"),
         (CIRCLE, {"draws": 0}, "draws is 0"),
         (CIRCLE, {"categorical": (3,)}, "categorical names factor 3"),
         (CIRCLE[:5], {}, "5 rows of codes but 900"),

@@ -11,6 +11,7 @@ from tests.examples.squares import squares
 from unbraid.data import load
 from unbraid.methods import build
 from unbraid.methods.vae import VAE
+from unbraid.metrics import total_correlation
 from unbraid.metrics.elbo import evidence
 from unbraid.training.representation import represent
 
@@ -68,6 +69,18 @@ def test_sampled_codes_are_less_correlated_than_their_means() -> None:
     expected = -0.5 * np.log(1 - (variance / (variance + 1)) ** 2)
     assert noisy["total_correlation_sampled"] == pytest.approx(expected, abs=0.15)
     assert noisy["active_latents"] == 2
+
+
+def test_the_total_correlations_are_those_of_the_metric_with_the_same_epsilon() -> None:
+    torch.manual_seed(0)
+    data = squares()
+    method = build("beta_vae", data, {"network": "small", "latents": 3})
+    found = represent(method, data)
+    scores = {epsilon: evidence(method, data, found, epsilon=epsilon) for epsilon in (0.0, 1e-2)}
+    for epsilon, table in scores.items():
+        expected = total_correlation(found.codes, epsilon=epsilon)["total_correlation"]
+        assert table["total_correlation_mean"] == pytest.approx(expected)
+    assert evidence(method, data, found) == scores[0.0] != scores[1e-2]
 
 
 def test_encoders_without_a_posterior_have_none() -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from unbraid.errors import InputError
-from unbraid.report import Claim, Section, put_into, verdicts
+from unbraid.report import Judged, Section, put_into, verdicts
 from unbraid.report.markdown import END, START
 
 SECTIONS = [
-    Section("5.1 Reconstructions", items=[Claim("a | b\nc", "0.5", "0.6 [0.5, 0.7]", "holds")]),
-    Section("5.2 More", items=[Claim("d", "1", "2", "does not hold")]),
+    Section("5.1 Reconstructions", items=[Judged("a | b\nc", "0.5", "0.6 [0.5, 0.7]", "holds")]),
+    Section("5.2 More", items=[Judged("d", "1", "2", "does not hold")]),
 ]
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from tests.examples.tiny_run import tiny
 from unbraid import report
 from unbraid.errors import InputError
-from unbraid.report import Claim, Figure, Picture, Section, Table, overview, page, write
+from unbraid.report import Figure, Judged, Picture, Section, Table, overview, page, write
 from unbraid.report.numbers import digits, plain, written
 from unbraid.report.runs import choose, columns, main_scores
 from unbraid.runs.table import load_runs
@@ -92,8 +92,8 @@ class Page(HTMLParser):
 
 def test_a_report_holds_its_parts_and_leaves_files_beside_it(tmp_path: Path) -> None:
     claims = [
-        Claim("Seeds matter", "37 %", "40 %", "holds", "more than *half*"),
-        Claim("So does luck", "1", "2", "cannot be said"),
+        Judged("Seeds matter", "37 %", "40 %", "holds", "more than *half*"),
+        Judged("So does luck", "1", "2", "inconclusive"),
     ]
     items: list[Any] = [
         *claims,
@@ -107,7 +107,7 @@ def test_a_report_holds_its_parts_and_leaves_files_beside_it(tmp_path: Path) -> 
     assert path == tmp_path / "report.html"
     found = Page(path)
     text = " ".join(found.words)
-    for words in ("A title", "2 claims: 1 holds, 1 cannot be said.", "3 runs: 3 done.", "A figure", "with a caption"):
+    for words in ("A title", "2 claims: 1 holds, 1 inconclusive.", "3 runs: 3 done.", "A figure", "with a caption"):
         assert words in text
     anchors = [href[1:] for href in found.all("href") if href.startswith("#")]
     assert [anchor for anchor in anchors if anchor in ("1-first", "2-second", "3-runs")] == [
@@ -146,7 +146,7 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     runs.loc[1, "reason"] = HOSTILE
     runs["settings.<b id='evil'>"] = [HOSTILE] * 4
     items: list[Any] = [
-        Claim(HOSTILE, HOSTILE, HOSTILE, "holds", HOSTILE),
+        Judged(HOSTILE, HOSTILE, HOSTILE, "holds", HOSTILE),
         Figure("f", HOSTILE, draw(HOSTILE), HOSTILE),
         Table("t", HOSTILE, pd.DataFrame({HOSTILE: [HOSTILE]}, index=pd.Index([HOSTILE], name=HOSTILE)), HOSTILE),
         Picture("p", HOSTILE, Image.new("L", (2, 2)), HOSTILE),
@@ -312,7 +312,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="'seeds matter' has the verdict 'perhaps'; expected one of holds, does not hold"
     ):
-        Claim("seeds matter", "1", "2", "perhaps")
+        Judged("seeds matter", "1", "2", "perhaps")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         write("t", [], pd.DataFrame(), tmp_path / "file")
@@ -429,7 +429,7 @@ def written_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Image.effect_noise((size, size), 50).save(out / "jobs" / f"run-{number}" / "traversals.png")
     frame = pd.DataFrame({f"column {number}": [number / 7] for number in range(40)})
     items: list[Any] = [
-        Claim("Seeds matter " * 9, "37 %", "x" * 200, "does not hold", HOSTILE),
+        Judged("Seeds matter " * 9, "37 %", "x" * 200, "does not hold", HOSTILE),
         Figure("figure", "A figure", draw(HOSTILE)),
         Table("wide", "A wide table", frame),
         Picture("picture", "A wide picture", Image.new("L", (3000, 20))),

@@ -53,6 +53,13 @@ def test_codes_are_scored_where_there_are_factors(tmp_path: Path) -> None:
     assert {"reconstruction", "kl", "elbo", "total_correlation_sampled"} <= found["scores"].keys()
 
 
+def test_the_protocol_says_how_total_correlations_of_the_elbo_are_computed(tmp_path: Path) -> None:
+    run = tiny(tmp_path / "scored", protocol={"total_correlation": {"epsilon": 0.5}}, samples=300)
+    expected = unbraid.metrics.total_correlation(run.representation().codes, epsilon=0.5)["total_correlation"]
+    found = json.loads(run.path("scores").read_text())["scores"]
+    assert found["total_correlation_mean"] == pytest.approx(expected)
+
+
 def test_the_method_comes_back_from_its_folder(done: Run) -> None:
     method = unbraid.load(done.folder)
     representation = done.representation()
@@ -294,6 +301,7 @@ def test_an_error_of_ours_leaves_its_traceback(tmp_path: Path, monkeypatch: pyte
         ({"network": "smal"}, "network is 'smal'; did you mean 'small'"),
         ({"network": "multitask"}, "network 'multitask' cannot take images of 16 x 16"),
         ({"protocol": "dlab"}, "there is no protocol 'dlab'; did you mean 'dlib'"),
+        ({"protocol": {"migg": {}}}, "there is no metric 'migg'; did you mean 'mig'"),
         ({"precision": "fp8"}, "precision is 'fp8'; expected fp32, bf16 or auto"),
         ({"device": "tpu7"}, "device 'tpu7' cannot be used"),
     ],

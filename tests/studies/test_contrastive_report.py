@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unbraid.report import VERDICTS, Claim, Figure, Section, Table
+from unbraid.report import VERDICTS, Figure, Judged, Section, Table
 from unbraid.studies.contrastive import claims, paper, tables
 from unbraid.studies.contrastive.claims import BOTH, HESSIAN, MAIN, ORTHO, OTHER, P_ORTHO, Found
 from unbraid.studies.contrastive.models import SHARED, Models, setting_of, turned
@@ -124,10 +124,10 @@ def test_every_claim_can_go_both_ways(judge: claims.Judge) -> None:
 @pytest.mark.parametrize("judge", claims.ALL, ids=lambda judge: judge.__name__)
 def test_nothing_is_said_of_no_models_or_of_two_seeds(judge: claims.Judge) -> None:
     nothing = judge(Found(Models.of(pd.DataFrame()), pd.DataFrame()))
-    assert (nothing.verdict, nothing.ours) == ("cannot be said", "not measured")
+    assert (nothing.verdict, nothing.ours) == ("inconclusive", "not measured")
     few = as_the_paper()
     models = Models.of(few.models.runs[few.models.runs["seed"] < 2])
-    assert judge(Found(models, few.rotations)).verdict == "cannot be said"
+    assert judge(Found(models, few.rotations)).verdict == "inconclusive"
 
 
 def test_a_number_of_a_claim_is_that_of_the_table() -> None:
@@ -165,7 +165,7 @@ def test_a_model_whose_other_is_missing_is_not_counted() -> None:
 
 def test_the_paper_s_own_six_runs_do_not_settle_its_claim_on_variance() -> None:
     """By the F test six runs against six take a ratio of deviations of 2.7."""
-    from unbraid.report.comparisons import spread_ratio
+    from unbraid.report.estimates import spread_ratio
 
     found = spread_ratio(*(paper.repeated_gaps(name)[:, 0] for name in (HESSIAN, P_ORTHO)))
     assert found.value == pytest.approx(math.sqrt(27.4 / 4.1), abs=0.1)
@@ -225,7 +225,7 @@ def test_a_whole_table_gives_every_figure_and_table() -> None:
     more = {"verdicts", "states", "third_factor", "degenerate", "measures", "rotated"}
     assert numbered | more - {"third_factor", "measures"} == set(items(sections, Table))
     assert set(items(sections, Figure)) == {"gaps", "accuracies_dc_bc", "accuracies_dc_dl"}
-    assert len([item for section in sections for item in section.items if isinstance(item, Claim)]) == len(claims.ALL)
+    assert len([item for section in sections for item in section.items if isinstance(item, Judged)]) == len(claims.ALL)
     for figure in items(sections, Figure).values():
         figure.drawn().draw_without_rendering()
     first = items(sections, Table)["table_1"].frame.set_index("input")
@@ -278,7 +278,7 @@ def test_a_report_is_made_of_whatever_there_is(kind: str) -> None:
     for section in sections:
         assert section.text
         for item in section.items:
-            assert not isinstance(item, Claim) or item.verdict in VERDICTS
+            assert not isinstance(item, Judged) or item.verdict in VERDICTS
     for figure in items(sections, Figure).values():
         figure.drawn().draw_without_rendering()
     if kind in ("empty", "nothing done", "no scores", "all unknown"):

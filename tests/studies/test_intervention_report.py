@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unbraid.report import VERDICTS, Claim, Section
+from unbraid.report import VERDICTS, Judged, Section
 from unbraid.studies.intervention import claims, paper, tables
 from unbraid.studies.intervention.claims import Judge
 from unbraid.studies.intervention.models import (
@@ -122,15 +122,15 @@ def test_a_claim_holds_or_does_not_where_the_answer_is_known(judge: Judge) -> No
 def test_too_few_seeds_or_data_sets_say_nothing(judge: Judge) -> None:
     for score in CASES[judge]:
         claim = judge(Models.of(made(score, seeds=2)))
-        assert claim.verdict == "cannot be said"
+        assert claim.verdict == "inconclusive"
         assert "At least 2 data sets with 3 seeds are needed" in claim.why
-        assert judge(Models.of(made(score, data=("dsprites",)))).verdict == "cannot be said"
+        assert judge(Models.of(made(score, data=("dsprites",)))).verdict == "inconclusive"
 
 
 def test_too_few_models_have_no_rank_correlation() -> None:
     runs = made(ranked(-1.0), seeds=1)
     few = runs[runs["variant"].isin(["γ = 1", "γ = 10"])]  # four a data set
-    assert claims.difficulty_ranks(Models.of(few)).verdict == "cannot be said"
+    assert claims.difficulty_ranks(Models.of(few)).verdict == "inconclusive"
     assert "[" not in claims.difficulty_ranks(Models.of(few)).ours
     assert claims.difficulty_ranks(Models.of(runs.iloc[:0])).ours == "not measured"
 
@@ -229,8 +229,8 @@ def test_the_choice_of_weights_is_shown() -> None:
 # Reports of little or nothing
 
 
-def claims_of(sections: list[Section]) -> list[Claim]:
-    return [item for section in sections for item in section.items if isinstance(item, Claim)]
+def claims_of(sections: list[Section]) -> list[Judged]:
+    return [item for section in sections for item in section.items if isinstance(item, Judged)]
 
 
 def damaged() -> pd.DataFrame:

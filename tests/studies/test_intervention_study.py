@@ -20,7 +20,7 @@ from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import ordered
 from unbraid.jobs.schedule import run as run_study
 from unbraid.jobs.training import Train
-from unbraid.report import Claim, Figure, Picture, Table, write
+from unbraid.report import Figure, Judged, Picture, Table, write
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.studies import open_study
@@ -208,7 +208,7 @@ def test_all_models_of_a_data_set_take_what_was_chosen(smoke: Path) -> None:
 
 def test_the_smoke_report(smoke: Path, tmp_path: Path) -> None:
     sections = open_study("intervention").report(table(smoke), smoke)
-    items = {item.name: item for section in sections for item in section.items if not isinstance(item, Claim)}
+    items = {item.name: item for section in sections for item in section.items if not isinstance(item, Judged)}
     figures = {"figure_3", "scatter", "figure_6", "scores", "importance_dsprites", "two_samples"}
     assert figures == {name for name, item in items.items() if isinstance(item, Figure)}
     assert {"traversals_dsprites", "neighbours_cmnist", "exchanges_cmnist"} == {
@@ -219,8 +219,8 @@ def test_the_smoke_report(smoke: Path, tmp_path: Path) -> None:
         "ablations", "rivals",
     }  # fmt: skip
     assert all("Could not be shown" not in section.text for section in sections)
-    assert {item.verdict for section in sections for item in section.items if isinstance(item, Claim)} == {
-        "cannot be said"
+    assert {item.verdict for section in sections for item in section.items if isinstance(item, Judged)} == {
+        "inconclusive"
     }  # one seed
     page = write("intervention", sections, table(smoke), tmp_path / "report", 0)
     assert "Figure 6" in page.read_text()

@@ -21,7 +21,7 @@ import pytest
 from unbraid.errors import InputError
 from unbraid.jobs.schedule import run
 from unbraid.jobs.training import Train
-from unbraid.report import VERDICTS, Claim, Figure, Picture, Section, Table
+from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table
 from unbraid.report.estimates import Estimate
 from unbraid.report.runs import columns, pictures
 from unbraid.studies.multitask import claims, paper, tables
@@ -100,7 +100,7 @@ def made(
     return pd.DataFrame(rows)
 
 
-def judged(judge: Judge, score: Score, **made_with: Any) -> Claim:
+def judged(judge: Judge, score: Score, **made_with: Any) -> Judged:
     return judge(Models.of(made(score, **made_with)))
 
 
@@ -180,10 +180,10 @@ def test_a_claim_holds_or_does_not_where_the_answer_is_known(judge: Judge) -> No
 def test_too_few_seeds_or_data_sets_say_nothing(judge: Judge) -> None:
     for right, wanted in ((CASES[judge][0], "2 seeds"), (CASES[judge][1], "2 seeds")):
         claim = judged(judge, right, seeds=2)
-        assert claim.verdict == "cannot be said"
+        assert claim.verdict == "inconclusive"
         assert wanted in claim.ours
         assert "At least 2 data sets with 3 seeds" in claim.why
-    assert judged(judge, CASES[judge][0], data=("dsprites",)).verdict == "cannot be said"
+    assert judged(judge, CASES[judge][0], data=("dsprites",)).verdict == "inconclusive"
 
 
 def test_noise_says_nothing() -> None:
@@ -191,13 +191,13 @@ def test_noise_says_nothing() -> None:
         return 1 + 5 * model.noise(f"{column} again")
 
     verdicts = [judged(judge, score).verdict for judge in CASES]
-    assert verdicts.count("cannot be said") >= len(verdicts) - 2
+    assert verdicts.count("inconclusive") >= len(verdicts) - 2
 
 
 def test_a_missing_metric_says_nothing() -> None:
     runs = made(CASES[claims.beats_single][0]).drop(columns="scores.sap")
     claim = claims.beats_single(Models.of(runs))
-    assert claim.verdict == "cannot be said"
+    assert claim.verdict == "inconclusive"
     assert "Not measured: SAP" in claim.why
 
 
@@ -335,7 +335,7 @@ def test_a_whole_table_gives_every_figure_and_table() -> None:
     wanted = {"verdicts", "states", "table_1", "table_4", "table_5", "table_6", "agreement", "totals", "own_and_joint"}
     wanted |= {"gains", "losses_dsprites", "losses_shapes3d", "losses_arm3d", "trends", "splits", "supervision"}
     assert wanted <= set(found)
-    assert len([item for section in sections for item in section.items if isinstance(item, Claim)]) == len(claims.ALL)
+    assert len([item for section in sections for item in section.items if isinstance(item, Judged)]) == len(claims.ALL)
     for figure in items(sections, Figure).values():
         figure.drawing.draw_without_rendering()
     states = found["states"].frame.set_index("model")
@@ -384,7 +384,7 @@ def test_a_report_is_made_of_whatever_there_is(kind: str) -> None:
     for section in sections:
         assert section.text
         for item in section.items:
-            assert not isinstance(item, Claim) or item.verdict in VERDICTS
+            assert not isinstance(item, Judged) or item.verdict in VERDICTS
     for figure in items(sections, Figure).values():
         figure.drawing.draw_without_rendering()
     if kind in ("empty", "nothing done", "no scores", "all unknown"):

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from unbraid.report import VERDICTS, Claim, Figure, Table
-from unbraid.report.comparisons import difference, spread_ratio
+from unbraid.report import VERDICTS, Figure, Judged, Table
+from unbraid.report.estimates import difference, spread_ratio
 from unbraid.studies.population import claims, drawings, tables
 from unbraid.studies.population import report as module
 from unbraid.studies.population.claims import Judge
@@ -152,14 +152,14 @@ def test_a_claim_does_not_hold_where_it_is_the_other_way_round(judge: Judge) -> 
 def test_nothing_can_be_said_of_too_few_seeds(judge: Judge, seeds: int) -> None:
     runs = made(PAPER, seeds) if seeds else pd.DataFrame()
     claim = judge(Models.of(runs, as_the_paper_has_them(seeds) if seeds else None))
-    assert claim.verdict == "cannot be said"
+    assert claim.verdict == "inconclusive"
     assert claim.ours == "not measured" or seeds > 0
 
 
 def test_a_method_that_is_missing_leaves_the_comparison_open() -> None:
     runs = made({name: value for name, value in PAPER.items() if name != "factor_vae"})
     claim = claims.rpu_beats_six(Models.of(runs))
-    assert claim.verdict == "cannot be said"
+    assert claim.verdict == "inconclusive"
     assert "FactorVAE" in claim.why
 
 
@@ -354,7 +354,7 @@ def test_a_page_is_made_of_anything(world: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "meta_epochs", lambda folder: epochs)
     monkeypatch.setattr(module, "look", lambda *_: Looks())
     sections = module.report(runs, Path())
-    found = [item for section in sections for item in section.items if isinstance(item, Claim)]
+    found = [item for section in sections for item in section.items if isinstance(item, Judged)]
     assert len(found) == len(claims.ALL)
     assert all(claim.verdict in VERDICTS for claim in found)
     for section in sections:

@@ -12,7 +12,8 @@ from rich.live import Live
 from rich.table import Table
 
 from unbraid.cli._engine import started
-from unbraid.cli._group import PATH, Group, console, say
+from unbraid.cli._group import PATH, Group, say
+from unbraid.cli._tables import console, plain_table
 from unbraid.errors import InputError
 from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
@@ -22,23 +23,23 @@ from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
 
 
-@click.group(cls=Group)
-def study() -> None:
+@click.group("study", cls=Group)
+def command() -> None:
     """Run, watch and list studies."""
 
 
-@study.command("run")
+@command.command("run")
 @click.argument("name", metavar="NAME|PATH")
-@click.option("--scale", default="smoke", show_default=True, help="smoke, desk or paper.")
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where to run.")
+@click.option("--scale", default="smoke", help="smoke, desk or paper.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where to run.")
 @click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
-@click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs by number, as 17 or 0-99, and what they need.")
+@click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs, such as 17 or 0-99, and what they need.")
 @click.option("--retry", type=click.Choice(["failed"]), help="Run failed jobs again.")
-@click.option("--verify", is_flag=True, help="Read every file of finished jobs, not only those that seem changed.")
-@click.option("--memory-limit", type=float, metavar="GB", help="What a local worker may take.")
+@click.option("--verify", is_flag=True, help="Read every file of finished jobs, even where nothing seems changed.")
+@click.option("--memory-limit", type=float, metavar="GB", help="Memory that each local worker may use.")
 @click.option("--address", help="A Ray cluster's address.  [default: one on this machine]")
-@click.option("--gpus-per-job", type=float, default=0.0, show_default=True, help="Share of a GPU for a job on Ray.")
+@click.option("--gpus-per-job", type=float, default=0.0, help="Share of a GPU for a job on Ray.")
 def run(
     name: str,
     scale: str,
@@ -52,7 +53,7 @@ def run(
     address: str | None,
     gpus_per_job: float,
 ) -> None:
-    """Run what is missing of a study, and nothing else. Stopped or killed, run it again."""
+    """Run the missing jobs of a study. If it is stopped or killed, run it again."""
     if workers is not None and workers < 1:  # before anything is written
         raise InputError(f"workers is {workers}; expected at least 1")
     opened = open_study(name)
@@ -98,11 +99,11 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
     return jobs[start : end + 1]
 
 
-@study.command("status")
+@command.command("status")
 @click.argument("folder", type=PATH)
-@click.option("--once", is_flag=True, help="Print the table once, also on a terminal.")
+@click.option("--once", is_flag=True, help="Print the table once, even on a terminal.")
 def status(folder: Path, once: bool) -> None:
-    """Show how many of a study's jobs are in which state, until all are finished."""
+    """Show the status of a study's jobs until all are finished."""
     record = Folder(folder).read_json("study")
     opened = open_study(str(record.get("name")))
     jobs = ordered(opened.jobs(str(record.get("scale"))))
@@ -120,7 +121,7 @@ def status(folder: Path, once: bool) -> None:
 
 def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
     """One row per label, unless there are too many to read, and one for all jobs."""
-    shown = Table("jobs", *TALLIED, "core time remaining", box=None, pad_edge=False, title=f"{opened.name}, {folder}")
+    shown = plain_table("jobs", *TALLIED, "core time remaining", title=f"{opened.name}, {folder}")
     if len(found) <= 40:
         for label, tally in sorted(found.items()):
             _add_row(shown, label, tally)
@@ -133,15 +134,15 @@ def _add_row(shown: Table, label: str, found: Tally, style: str | None = None) -
     shown.add_row(label, *(str(found.states[name] or "") for name in TALLIED), remaining, style=style)
 
 
-@study.command("list")
+@command.command("list")
 def list_studies() -> None:
-    """The studies, with how many jobs each has at each scale and about how long they take on one core."""
-    shown = Table("study", "scale", "jobs", "core hours, about", "title", box=None, pad_edge=False)
+    """List the studies: how many jobs each has at each scale, and about how long they take on one core."""
+    table = plain_table("study", "scale", "jobs", "core hours, about", "title")
     for name in STUDIES:
         opened = open_study(name)
         for scale in opened.scales:
             jobs = ordered(opened.jobs(scale))
             hours = sum(job.seconds for job in jobs) / 3600
             about = f"{hours:,.2f}" if hours < 10 else f"{hours:,.0f}"
-            shown.add_row(name, scale, f"{len(jobs):,}", about, opened.title)
-    console.print(shown)
+            table.add_row(name, scale, f"{len(jobs):,}", about, opened.title)
+    console.print(table)

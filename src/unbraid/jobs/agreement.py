@@ -10,11 +10,11 @@ import numpy as np
 
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
+from unbraid.jobs.results import write_results
 from unbraid.jobs.training import Train
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import udr
 from unbraid.metrics.encoder_probes import read
-from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.training.representation import represent
 
@@ -37,8 +37,10 @@ class Udr(Job):
         return 1.0 + 0.2 * len(self.models) ** 2
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `udr.json`: for each model's folder name its score by lasso and by Spearman."""
-        runs = [Run(path) for path in needed if Run(path).state["state"] == "done"]
+        """Add the scores `udr.lasso` and `udr.spearman` to every model that is done."""
+        pairs = zip(self.models, map(Run, needed), strict=True)
+        done = [(job.id, run) for job, run in pairs if run.state["state"] == "done"]
+        runs = [run for _, run in done]
         if len(runs) < 2:
             raise InputError(f"udr compares models with each other; {len(runs)} of {len(needed)} are done")
         data = runs[0].data()
@@ -53,8 +55,8 @@ class Udr(Job):
                 divergences.append(kl_per_latent(representation.codes, representation.logvar).mean(0).numpy())
         kl = divergences if len(divergences) == len(runs) else None
         scores = {kind: np.asarray(udr(codes, kl, kind)["scores"]) for kind in ("lasso", "spearman")}
-        table = {
-            run.folder.name: {kind: float(values[index]) for kind, values in scores.items()}
-            for index, run in enumerate(runs)
+        by_id = {
+            model: {f"udr.{kind}": values[index] for kind, values in scores.items()}
+            for index, (model, _) in enumerate(done)
         }
-        Folder(folder).write_json("udr", table)
+        write_results(folder, by_id)

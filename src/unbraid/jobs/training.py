@@ -15,18 +15,16 @@ from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
 from unbraid.methods import Method, method_class
+from unbraid.metrics import ProtocolLike, as_protocol
 from unbraid.runs.identity import NUMBERS, data_content, full_settings
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
 
-Protocol = str | Mapping[str, Mapping[str, Any]] | None
-
 # What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
-# of a network, and seconds of encoding and scoring by a protocol.
+# of a network.
 PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
           "resnet_tiny": 0.45e6, "resnet_small": 0.4e6, "resnet34": 0.02e6}  # fmt: skip
-SCORING = {"fast": 5.0, "assumptions": 80.0, "multitask": 20.0, "multitask_desk": 8.0}
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Train(Job):
     precision: str = "fp32"
     """Stated, so that the numbers do not depend on the machine."""
     samples: int | None = None
-    protocol: Protocol = "dlib"
+    protocol: ProtocolLike | None = "dlib"
     encoder: Train | None = None
     start: Train | Trained | None = None
     keep_state: bool = field(default=False, metadata={"numbers": False})
@@ -87,7 +85,7 @@ class Train(Job):
     @property
     def seconds(self) -> float:
         method = method_class(self.method)
-        scoring = SCORING.get(self.protocol, 30.0) if isinstance(self.protocol, str) else 2.0
+        scoring = 2.0 if self.protocol is None else as_protocol(self.protocol).seconds
         if "images" not in method.needs:
             return self.new_steps * 0.004 + scoring
         speed = PIXELS.get(self.full_settings.get("network", ""), 1e6)

@@ -1,7 +1,10 @@
-"""Scores of codes against factors, as pure functions of arrays: samples first, NumPy or torch.
+"""Scores of codes against factors, as functions of two arrays.
 
-They need nothing else of Unbraid: `mig(codes, factors)` with codes (n, d) from any encoder and factors (n, k), whole
-numbers, or continuous ones where the metric allows. `score` runs a whole protocol.
+`mig(codes, factors)` and the others need nothing else of Unbraid: codes (n, d) come from any encoder, factors (n, k)
+are whole numbers, or continuous if the metric allows. NumPy arrays, torch tensors and lists all work. `score` computes
+all metrics of a protocol.
+
+Importing this package loads NumPy only; SciPy, scikit-learn and LightGBM are imported by the metrics that use them.
 """
 
 from unbraid.metrics._arrays import Scores
@@ -23,9 +26,10 @@ from unbraid.metrics.mig import mig
 from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
 from unbraid.metrics.probes import probes
-from unbraid.metrics.protocols import METRICS, PROTOCOLS, ScoreTable, score
+from unbraid.metrics.protocols import METRICS, PROTOCOLS, Metric, Protocol, ProtocolLike, as_protocol
 from unbraid.metrics.retrieved_factors import retrieved_factors
 from unbraid.metrics.sap import sap
+from unbraid.metrics.scoring import ScoreTable, score
 from unbraid.metrics.total_correlation import total_correlation
 from unbraid.metrics.udr import udr
 from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
@@ -33,9 +37,13 @@ from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
 __all__ = [
     "METRICS",
     "PROTOCOLS",
+    "Metric",
+    "Protocol",
+    "ProtocolLike",
     "ScoreTable",
     "Scores",
     "active_units",
+    "as_protocol",
     "beta_vae_score",
     "code_information",
     "dci",

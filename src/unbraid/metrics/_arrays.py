@@ -1,4 +1,4 @@
-"""What every metric does with its arguments: arrays in, clear errors, and scores that carry their matrices."""
+"""The arguments and results that all metrics share: arrays, clear errors, scores with their matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pair = tuple[Any, Any]  # codes and factors
 
 
 class Scores(dict[str, float]):
-    """Scores by name. `arrays` holds what they were made from: importance matrices, scores by code and by factor."""
+    """Scores by name. `arrays` holds what they are computed from, such as importances and scores per code or factor."""
 
     def __init__(self, scores: dict[str, float], **arrays: Array) -> None:
         super().__init__({name: float(value) for name, value in scores.items()})
@@ -23,7 +23,7 @@ class Scores(dict[str, float]):
 
 
 def generator(rng: Rng) -> np.random.Generator:
-    """A NumPy generator; None is seed 0, so that the same call gives the same score."""
+    """A NumPy generator. None means seed 0, so that the same call returns the same score."""
     if not isinstance(rng, np.random.Generator | int | np.integer | None):
         raise InputError(f"rng is {rng!r}; expected a seed or a NumPy generator")
     if not isinstance(rng, np.random.Generator | None) and rng < 0:
@@ -32,26 +32,26 @@ def generator(rng: Rng) -> np.random.Generator:
 
 
 class ContinuousFactorError(InputError):
-    """A metric that needs classes was given a continuous factor; `right` says what to do instead."""
+    """A metric that needs classes received a continuous factor; `remedy` says what to do instead."""
 
-    def __init__(self, factors: Array, column: int, right: str, name: str = "factors") -> None:
+    def __init__(self, factors: Array, column: int, remedy: str, name: str = "factors") -> None:
         values = factors[:, column]
         row, count = np.flatnonzero(_fractions(values))[0], len(np.unique(values))
-        self.column, self.right = column, right
-        self.what = f"{name} column {column} is continuous ({values[row]:g} at row {row})"
+        self.column, self.remedy = column, remedy
+        self.problem = f"{name} column {column} is continuous ({values[row]:g} at row {row})"
         self.hint = ""
-        if count <= min(64, len(values) / 10):  # such as 0.5, 0.6, … 1.0: values of a grid
+        if count <= min(64, len(values) / 10):  # probably the values of a grid: 0.5, 0.6, … 1.0
             self.hint = f"; or number its {count} values: numpy.unique(column, return_inverse=True)[1]"
-        super().__init__(f"{self.what}; {right}{self.hint}")
+        super().__init__(f"{self.problem}; {remedy}{self.hint}")
 
 
 def as_codes(codes: Any, name: str = "codes") -> Array:
-    """Codes as float64 (n, d), or an InputError that says which column is wrong."""
+    """Codes as float64 (n, d). An InputError names the column that is wrong."""
     return _finite(_as_table(codes, name).astype(np.float64), name)
 
 
 def as_factors(factors: Any, name: str = "factors") -> Array:
-    """Factors (n, k): int64 where all values are whole numbers, else float64."""
+    """Factors (n, k): int64 if all values are whole numbers, else float64."""
     table = _as_table(factors, name)
     if table.dtype.kind != "f":
         return table.astype(np.int64)
@@ -60,7 +60,7 @@ def as_factors(factors: Any, name: str = "factors") -> Array:
 
 
 def continuous(factors: Array) -> Array:
-    """Which factors are continuous, (k,): those with a value that is no whole number."""
+    """Which factors are continuous, (k,): those with a value that is not a whole number."""
     if factors.dtype.kind != "f":
         return np.zeros(factors.shape[1], bool)
     return np.asarray(_fractions(factors).any(0))
@@ -71,11 +71,11 @@ def _fractions(values: Array) -> Array:
     return np.asarray((values != np.round(values)) | (np.abs(values) >= 2**53))
 
 
-def need_classes(factors: Array, right: str, name: str = "factors", among: Sequence[int] | None = None) -> None:
-    """Refuse continuous factors, all or those `among` some; `right` says what to do instead."""
+def need_classes(factors: Array, remedy: str, name: str = "factors", among: Sequence[int] | None = None) -> None:
+    """Refuse continuous factors (only those `among` some columns); `remedy` says what to do instead."""
     for column in np.flatnonzero(continuous(factors)):
         if among is None or column in among:
-            raise ContinuousFactorError(factors, int(column), right, name)
+            raise ContinuousFactorError(factors, int(column), remedy, name)
 
 
 def _finite(table: Array, name: str) -> Array:
@@ -111,7 +111,7 @@ def _as_table(values: Any, name: str) -> Array:
 
 
 def _numbers(table: Array, name: str) -> Array:
-    """Cells of any kind, as a table with columns of several kinds has them, as numbers."""
+    """A table of objects, such as columns of different types, as numbers."""
     for (row, column), cell in np.ndenumerate(table):
         if not isinstance(cell, int | float | np.number | np.bool_):
             raise InputError(f"{name} column {column} is {cell!r} at row {row}; expected numbers")
@@ -121,7 +121,7 @@ def _numbers(table: Array, name: str) -> Array:
 def paired(codes: Any, factors: Any, classes: str = "", which: str = "") -> tuple[Array, Array]:
     """Codes (n, d) and factors (n, k) of the same samples.
 
-    Where `classes` says what to do without them, continuous factors are refused with it. `which` names the set.
+    If `classes` is given, continuous factors are refused, and it says what to do instead. `which` names the set.
     """
     table, labels = as_codes(codes, f"{which}codes"), as_factors(factors, f"{which}factors")
     if len(table) != len(labels):
@@ -134,13 +134,13 @@ def paired(codes: Any, factors: Any, classes: str = "", which: str = "") -> tupl
 def split(
     codes: Any, factors: Any, test: Pair | None, rng: Rng, classes: str = ""
 ) -> tuple[Array, Array, Array, Array]:
-    """Training codes and factors, test codes and factors: as given, or two thirds and one third of the rows."""
+    """Training codes and factors, test codes and factors: as given, or a random split of the rows, two to one."""
     table, labels = paired(codes, factors, classes)
     if test is not None:
-        test_table, test_labels = paired(*as_pair(test), classes, "test ")
-        for name, here, there in (("codes", table, test_table), ("factors", labels, test_labels)):
-            if here.shape[1] != there.shape[1]:
-                raise InputError(f"{name} have {here.shape[1]} columns but {there.shape[1]} in the test set")
+        test_table, test_labels = paired(*_as_pair(test), classes, "test ")
+        for name, train, other in (("codes", table, test_table), ("factors", labels, test_labels)):
+            if train.shape[1] != other.shape[1]:
+                raise InputError(f"{name} have {train.shape[1]} columns but {other.shape[1]} in the test set")
         return table, labels, test_table, test_labels
     need_rows(len(table))
     order = generator(rng).permutation(len(table))
@@ -148,34 +148,34 @@ def split(
     return table[order[:cut]], labels[order[:cut]], table[order[cut:]], labels[order[cut:]]
 
 
-def as_pair(test: Any) -> Pair:
+def _as_pair(test: Any) -> Pair:
     """The codes and the factors of a test set."""
     if not isinstance(test, tuple | list) or len(test) != 2:
-        raise InputError("the test set is no pair; expected test=(codes, factors)")
+        raise InputError("the test set is not a pair; expected test=(codes, factors)")
     return test[0], test[1]
 
 
 def need_rows(count: int) -> None:
-    """Refuse fewer rows than can be split."""
+    """Refuse too few rows to split."""
     if count < 3:
-        raise InputError(f"the number of samples is {count}; at least 3 are needed for a training and a test set")
+        raise InputError(f"the number of samples is {count}; expected at least 3, for a training and a test set")
 
 
 def r2(truth: Array, predicted: Array) -> float:
-    """The part of the truth's variance that is predicted; 0 where the truth does not vary."""
+    """The share of the truth's variance that is explained; 0 if the truth is constant."""
     spread = ((truth - truth.mean()) ** 2).sum()
     return float(1 - ((truth - predicted) ** 2).sum() / spread) if spread > 0 else 0.0
 
 
 def standardise(codes: Array, *others: Array) -> list[Array]:
-    """Codes, and others by the same shift and scale, with mean 0 and standard deviation 1; constant ones stay 0."""
-    moving = np.ptp(codes, axis=0) > 0  # the deviation of a constant may be a rounding error
+    """Codes with mean 0 and standard deviation 1, and others shifted and scaled the same way. Constant codes are 0."""
+    moving = np.ptp(codes, axis=0) > 0  # the deviation of a constant column may be a rounding error
     mean, deviation = np.where(moving, codes.mean(0), codes[0]), np.where(moving, codes.std(0), 1)
     return [(table - mean) / deviation for table in (codes, *others)]
 
 
 def gap(values: Array) -> Array:
-    """The largest minus the second largest along the first axis; the largest where there is only one."""
+    """The largest minus the second largest entry along the first axis; a single entry minus 0."""
     if len(values) == 1:
         return np.asarray(values[0])
     top = np.sort(values, axis=0)
@@ -183,18 +183,19 @@ def gap(values: Array) -> Array:
 
 
 def checked_groups(width: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Groups of columns of the codes, none empty and none outside."""
+    """The groups of code columns, checked: none empty, no column out of range."""
     if not groups:
         raise InputError("groups are empty; expected at least one group of columns")
-    found = [[int(column) for column in group] for group in groups]
-    for place, group in enumerate(found):
+    columns = [[int(column) for column in group] for group in groups]
+    for index, group in enumerate(columns):
         wrong = [column for column in group if not 0 <= column < width]
         if wrong:
-            raise InputError(f"group {place} names column {wrong[0]}, but codes have columns 0 to {width - 1}")
+            raise InputError(f"group {index} names column {wrong[0]}; codes have columns 0 to {width - 1}")
         if not group:
-            raise InputError(f"group {place} is empty; expected columns of the codes")
-    return found
+            raise InputError(f"group {index} is empty; expected columns of the codes")
+    return columns
 
 
 def names_of(count: int, names: Sequence[str] | None) -> list[str]:
+    """The given names, or 0, 1, … as text."""
     return list(names) if names is not None else [str(column) for column in range(count)]

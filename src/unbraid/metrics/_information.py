@@ -1,4 +1,4 @@
-"""Information of codes about factors: by counts of values, of all pairs at once, and by nearest neighbours."""
+"""Information of codes about factors, counted over values or estimated from nearest neighbours."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, continuous, need_classes, paired
 
+NEGLIGIBLE = 1e-12  # nats; less is rounding, and a ratio of roundings is not a score
+
 
 def counted(metric: str, codes: Any, factors: Any, factor_bins: int | None) -> tuple[Array, Array]:
-    """Codes and factors for a metric that counts the factors' values; continuous ones in bins, if it is asked for."""
+    """Codes and factors for a metric that counts values; `factor_bins` cuts continuous factors into bins."""
     table, labels = paired(codes, factors)
     if factor_bins is not None and factor_bins < 2:
         raise InputError(f"factor_bins is {factor_bins}; expected at least 2")
@@ -19,12 +21,12 @@ def counted(metric: str, codes: Any, factors: Any, factor_bins: int | None) -> t
     if factor_bins is not None and cut.any():
         labels = labels.copy()
         labels[:, cut] = discretise(labels[:, cut], factor_bins)
-    need_classes(labels, f"{metric} counts values: factor_bins=20 cuts it into 20 bins of equal width; or take infomec")
+    need_classes(labels, f"{metric} counts values: factor_bins=20 cuts it into 20 bins of equal width; or use infomec")
     return table, labels.astype(np.int64)
 
 
 def discretise(codes: Array, bins: int = 20) -> Array:
-    """Each column in `bins` bins of equal width over its range: int64 (n, d), 0 to bins - 1. A constant is one bin."""
+    """Each column cut into `bins` bins of equal width: int64 (n, d), 0 to bins - 1. A constant column is all 0."""
     if bins < 1:
         raise InputError(f"bins is {bins}; expected at least 1")
     low, high = codes.min(0), codes.max(0)
@@ -37,7 +39,7 @@ def discretise(codes: Array, bins: int = 20) -> Array:
 
 
 def relabel(columns: Array) -> tuple[Array, Array]:
-    """Each column's values numbered 0, 1, … in order, and how many there are: (n, k) and (k,)."""
+    """Each column's values numbered 0, 1, … in increasing order (n, k), and their counts (k,)."""
     numbered = np.empty(columns.shape, np.int64)
     counts = np.empty(columns.shape[1], np.int64)
     for column in range(columns.shape[1]):
@@ -48,22 +50,22 @@ def relabel(columns: Array) -> tuple[Array, Array]:
 
 def entropy(labels: Array) -> Array:
     """The entropy of each column in nats: (n, k) -> (k,)."""
-    found = np.empty(labels.shape[1])
+    entropies = np.empty(labels.shape[1])
     for column in range(labels.shape[1]):
         p = np.unique(labels[:, column], return_counts=True)[1] / len(labels)
-        found[column] = -(p * np.log(p)).sum()
-    return np.abs(found)  # no -0
+        entropies[column] = -(p * np.log(p)).sum()
+    return np.abs(entropies)  # not -0
 
 
 def mutual_information(a: Array, b: Array) -> Array:
-    """I(a_i; b_j) in nats of all pairs of integer columns: (n, d), (n, k) -> (d, k).
+    """I(a_i; b_j) in nats for all pairs of integer columns: (n, d), (n, k) -> (d, k). Less than 1e-12 counts as 0.
 
-    One count over the joint values of a column of a and all of b serves them all; of all pairs at once, hundreds of
-    codes would take tens of gigabytes.
+    One column of a is counted against all of b at once. Counting all pairs at once would take tens of gigabytes for
+    hundreds of codes.
     """
     a, sizes_a = relabel(a)
     b, sizes_b = relabel(b)
-    found = np.empty((a.shape[1], b.shape[1]))
+    information = np.empty((a.shape[1], b.shape[1]))
     height = int(sizes_b.max())
     for column, width in enumerate(sizes_a.tolist()):
         size = width * height
@@ -73,37 +75,40 @@ def mutual_information(a: Array, b: Array) -> Array:
         seen = joint > 0
         terms = np.zeros_like(joint)
         terms[seen] = joint[seen] * (np.log(joint[seen]) - np.log((left * right)[seen]))
-        found[column] = terms.sum((1, 2))
-    return found.clip(0)
+        information[column] = terms.sum((1, 2))
+    return _without_rounding(information)
+
+
+def _without_rounding(information: Array) -> Array:
+    return np.where(information < NEGLIGIBLE, 0.0, information)
 
 
 def nearest_information(codes: Array, factors: Array, neighbours: int) -> Array:
-    """I(z_i; v_j) in nats of continuous codes and any factors by nearest neighbours: (d, k). Estimates are at least 0.
+    """I(z_i; v_j) in nats of continuous codes and any factors, from nearest neighbours: (d, k). At least 0.
 
-    Equal values are counted (Gao et al. 2017), so that codes and factors of few values need no noise.
+    Equal values are counted (Gao et al. 2017), so codes and factors with few values need no added noise.
     """
-    found = np.zeros((codes.shape[1], factors.shape[1]))
-    for column, moving in enumerate(continuous(factors)):
+    information = np.zeros((codes.shape[1], factors.shape[1]))
+    for column, regressed in enumerate(continuous(factors)):
+        estimate = _of_continuous if regressed else _of_classes
         for code in range(codes.shape[1]):
-            information = _of_continuous if moving else _of_classes
-            found[code, column] = max(0.0, information(codes[:, code], factors[:, column], neighbours))
-    return found
+            information[code, column] = estimate(codes[:, code], factors[:, column], neighbours)
+    return _without_rounding(information)
 
 
 def nearest_entropies(factors: Array, neighbours: int) -> Array:
-    """What a code can tell at most, (k,): the entropy of classes, the estimated I(v; v) of continuous factors."""
-    found = np.empty(factors.shape[1])
-    for column, moving in enumerate(continuous(factors)):
-        v = factors[:, column]
-        found[column] = max(0.0, _of_continuous(v, v, neighbours)) if moving else entropy(v[:, None])[0]
-    return found
+    """The most a code can tell, (k,): the entropy of a factor of classes, the estimated I(v; v) of a continuous one."""
+    entropies = entropy(factors)
+    for column in np.flatnonzero(continuous(factors)):
+        entropies[column] = _of_continuous(factors[:, column], factors[:, column], neighbours)
+    return _without_rounding(entropies)
 
 
 def _of_classes(z: Array, v: Array, neighbours: int) -> float:
-    """Ross 2014: ψ(n) + ⟨ψ(k)⟩ - ⟨ψ(n_v)⟩ - ⟨ψ(m)⟩: n_v rows share the label, m are nearer than the k-th among them.
+    """Ross 2014: ψ(n) + ⟨ψ(k)⟩ - ⟨ψ(n_v)⟩ - ⟨ψ(m)⟩, where n_v rows share the label and m are nearer than its k-th.
 
-    Where that neighbour is at distance 0, k and m count the equal rows with that label and in all. Rows that are alone
-    with their label tell nothing and are left out, as scikit-learn does.
+    If the k-th neighbour is at distance 0, k counts the equal rows with that label and m all equal rows. A row whose
+    label occurs once is left out, as in scikit-learn.
     """
     from scipy.special import digamma
 
@@ -121,9 +126,9 @@ def _of_classes(z: Array, v: Array, neighbours: int) -> float:
 
 
 def _of_continuous(z: Array, v: Array, neighbours: int) -> float:
-    """Kraskov et al. 2004: ψ(n) + ψ(k) - ⟨ψ(m_z)⟩ - ⟨ψ(m_v)⟩, m rows nearer than the k-th neighbour in both at once.
+    """Kraskov et al. 2004: ψ(n) + ψ(k) - ⟨ψ(m_z)⟩ - ⟨ψ(m_v)⟩, where m rows are nearer than the k-th joint neighbour.
 
-    Both are scaled to deviation 1. Where that neighbour is at distance 0, k and m count equal rows.
+    Both variables are scaled to standard deviation 1. If the k-th neighbour is at distance 0, k and m count equal rows.
     """
     from scipy.spatial import KDTree
     from scipy.special import digamma
@@ -144,16 +149,16 @@ def _of_continuous(z: Array, v: Array, neighbours: int) -> float:
 
 
 def _nearer(z: Array, radius: Array) -> Array:
-    """How many numbers, itself included, are nearer to each than its radius; where that is 0, how many equal it."""
+    """How many numbers, itself included, are nearer to each number than its radius; equal ones if the radius is 0."""
     ordered = np.sort(z)
-    rounding = 4 * np.finfo(np.float64).eps * np.abs(ordered[[0, -1]]).max()  # of z ± radius: as far is not nearer
+    rounding = 4 * np.finfo(np.float64).eps * np.abs(ordered[[0, -1]]).max()  # of z ± radius: equally far is not nearer
     reach = radius - np.minimum(rounding, radius / 2)
     low, high = z - reach, z + reach
     return np.asarray(np.searchsorted(ordered, high, "right") - np.searchsorted(ordered, low, "left"))
 
 
 def _neighbourhood(z: Array, k: int) -> tuple[Array, Array]:
-    """The distance to each number's k-th nearest other, and k, or where that is 0 how many numbers equal it."""
+    """k, or how many numbers are equal if the distance is 0, and the distance to each number's k-th neighbour."""
     order = np.argsort(z, kind="stable")
     x = z[order]
     padded = np.concatenate([np.full(k, -np.inf), x, np.full(k, np.inf)])

@@ -1,4 +1,4 @@
-"""Rows with a factor held fixed: what the BetaVAE and FactorVAE scores draw from the codes they are given."""
+"""Rows that share the value of a factor, for the BetaVAE and FactorVAE scores."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array
 from unbraid.metrics._information import relabel
 
-FEW = 8  # rows; a value with fewer makes batches that repeat the same few images
+FEW = 8  # rows; values with fewer give batches that repeat the same few rows
 
 
 def need_points(**counts: int) -> None:
-    """Refuse batches and sets of points that are empty."""
+    """Refuse empty batches and empty sets of points."""
     for name, count in counts.items():
         if count < 1:
             raise InputError(f"{name} is {count}; expected at least 1")
 
 
 class Interventions:
-    """Draws rows that share the value of a factor, from the rows there are."""
+    """Draws rows that share the value of a factor from the given rows."""
 
     def __init__(self, labels: Array) -> None:
         numbered, self.values = relabel(labels)
@@ -31,10 +31,9 @@ class Interventions:
         self._start = [np.cumsum(count) - count for count in self._count]
         few = [f"{j} ({int((count < FEW).sum())} values)" for j, count in enumerate(self._count) if count.min() < FEW]
         if few:
-            warnings.warn(f"factors with values of fewer than {FEW} rows: {', '.join(few)}", stacklevel=3)
+            warnings.warn(f"some factors have values with fewer than {FEW} rows: {', '.join(few)}", stacklevel=3)
 
     def same_value(self, rng: np.random.Generator, column: int, values: Array) -> Array:
         """A random row for each of the given values of a factor, in the shape of `values`."""
         offset = rng.random(values.shape) * self._count[column][values]
-        rows: Array = self._order[column][self._start[column][values] + offset.astype(np.int64)]
-        return rows
+        return np.asarray(self._order[column][self._start[column][values] + offset.astype(np.int64)])

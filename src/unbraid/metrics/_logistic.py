@@ -1,4 +1,4 @@
-"""Logistic regression on any rows, few or many."""
+"""Logistic regression on any number of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STRENGTHS = np.logspace(-4, 4, 10)
 
 
 def logistic(codes: Array, target: Array, test: Array, strength: float = 1.0) -> Array:
-    """Predictions for the test codes; `strength` is scikit-learn's C. With one class, that class."""
+    """Predictions for the test codes; `strength` is C in scikit-learn. A single class is always predicted."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -20,15 +20,15 @@ def logistic(codes: Array, target: Array, test: Array, strength: float = 1.0) ->
         return np.full(len(test), target[0])
     codes, test = standardise(codes, test)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # separable classes have no optimum at a weak penalty
+        warnings.simplefilter("ignore", ConvergenceWarning)  # separable classes have no optimum if the penalty is weak
         return np.asarray(LogisticRegression(C=strength).fit(codes, target).predict(test))
 
 
 def logistic_cv(codes: Array, target: Array, test: Array, seed: int, folds: int = 5) -> Array:
-    """As `logistic`, at the best of 10 strengths from 1e-4 to 1e4 by cross-validated accuracy.
+    """`logistic` with the best of 10 strengths from 1e-4 to 1e4 by cross-validated accuracy.
 
-    Where a class has fewer members than there are folds, folds are drawn without regard to classes, a class that a fold
-    was not fitted on counts as missed there, and of equally good strengths the one nearest 1 is taken.
+    If a class has fewer members than there are folds, the folds ignore classes, a class absent from the other folds
+    counts as an error, and of equally good strengths the one nearest 1 is chosen.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegressionCV
@@ -53,11 +53,12 @@ def logistic_cv(codes: Array, target: Array, test: Array, seed: int, folds: int 
 
 
 def _strength(codes: Array, target: Array, seed: int, folds: int) -> float:
+    """The best strength over folds that ignore classes."""
     fold = np.random.default_rng(seed).permutation(len(target)) % folds
     right = np.zeros(len(STRENGTHS))
-    for place, strength in enumerate(STRENGTHS):
-        for held in range(min(folds, len(target))):
-            rest = fold != held
-            right[place] += np.sum(logistic(codes[rest], target[rest], codes[~rest], strength) == target[~rest])
+    for index, strength in enumerate(STRENGTHS):
+        for unseen in range(min(folds, len(target))):
+            rest = fold != unseen
+            right[index] += np.sum(logistic(codes[rest], target[rest], codes[~rest], strength) == target[~rest])
     best = STRENGTHS[right == right.max()]
     return float(best[np.abs(np.log(best)).argmin()])

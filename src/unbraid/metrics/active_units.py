@@ -1,4 +1,4 @@
-"""How many codes carry anything (Burda et al. 2016)."""
+"""The number of active codes (Burda et al. 2016)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unbraid.metrics._arrays import Rng, Scores, as_codes
 
 
 def active_units(codes: Any, *, threshold: float = 0.01, rng: Rng = None) -> Scores:
-    """The number of codes whose variance over the data is above `threshold`: 0 to d.
+    """The number of codes whose variance over the data exceeds `threshold`: 0 to d.
 
     `arrays`: `active` (d,), booleans.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
 from unbraid.metrics._interventions import Interventions, need_points
 
-_AT_ONCE = 500  # points made together, to bound memory
+_AT_ONCE = 500  # points drawn together, to bound memory
 
 
 def beta_vae_score(
@@ -22,31 +22,33 @@ def beta_vae_score(
     one_value: bool = False,
     rng: Rng = None,
 ) -> Scores:
-    """Accuracy of telling which factor two batches share from the mean absolute difference of their codes.
+    """Accuracy of predicting which factor two batches share from the mean absolute difference of their codes.
 
-    Each of the `batch` pairs of a point shares the value of one factor, chosen anew for the point, and nothing else; a
-    logistic regression predicts the factor. Every pair has a value of its own, as in the reference code, or with
-    `one_value` all pairs of a point have one and the same, as assumptions' appendix B reads. Range [0, 1], 1/k for
-    codes that tell nothing. It does not ask for one code a factor: rotated codes can score 1. Pairs are chosen among
-    the rows given; with a single factor the score is 1. Continuous factors are refused.
+    Each point is made from `batch` pairs of rows. A factor is drawn for the point; the rows of a pair share its value
+    and are random otherwise. A logistic regression predicts the factor. Each pair draws its own value, as in the
+    reference code, or with `one_value` all pairs of a point share one value (assumptions, appendix B). Range [0, 1],
+    1/k for uninformative codes. The score does not require one code per factor: rotated codes can score 1. Pairs are
+    drawn from the given rows. With a single factor the score is 1. Continuous factors are refused.
     """
     from sklearn.linear_model import LogisticRegression
 
     need_points(batch=batch, train_points=train_points, test_points=test_points)
-    table, labels = paired(codes, factors, "beta_vae draws rows that share a value: take irs, which bins such a factor")
+    remedy = "beta_vae_score draws rows that share a value: use irs, which bins such a factor"
+    table, labels = paired(codes, factors, remedy)
     if labels.shape[1] == 1:
-        return Scores({"beta_vae": 1.0})
+        return Scores({"beta_vae_score": 1.0})
     rng = generator(rng)
     rows = Interventions(labels)
     points, fixed = _points(rng, table, rows, batch, train_points + test_points, one_value)
     model = LogisticRegression(max_iter=100).fit(points[:train_points], fixed[:train_points])
-    return Scores({"beta_vae": np.mean(model.predict(points[train_points:]) == fixed[train_points:])})
+    accuracy = np.mean(model.predict(points[train_points:]) == fixed[train_points:])
+    return Scores({"beta_vae_score": accuracy})
 
 
 def _points(
     rng: np.random.Generator, codes: Array, rows: Interventions, batch: int, count: int, one_value: bool
 ) -> tuple[Array, Array]:
-    """Features (count, d) and the factor that was held fixed (count,)."""
+    """Features (count, d) and the fixed factor (count,)."""
     fixed = rng.integers(rows.labels.shape[1], size=count)
     points = np.empty((count, codes.shape[1]))
     for column in range(rows.labels.shape[1]):

@@ -1,4 +1,4 @@
-"""How much the codes tell about each other: mean pairwise mutual information."""
+"""How informative the codes are about each other: their mean pairwise mutual information."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from unbraid.metrics._information import discretise, mutual_information
 
 
 def code_information(codes: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
-    """The mean of I(z_i; z_j) in nats over pairs of different codes (the reference code's `mutual_info_score`).
+    """The mean of I(z_i; z_j) in nats over pairs of different codes (`mutual_info_score` in the reference code).
 
-    At least 0, and near 0 where the codes are independent: the histogram's bias stays. A single code scores 0.
+    At least 0. Near 0 if the codes are independent, but not 0: histograms overestimate information. A single code
+    scores 0.
 
-    `arrays`: `information` (d, d), its diagonal 0.
+    `arrays`: `information` (d, d) with a diagonal of 0.
     """
     binned = discretise(as_codes(codes), bins)
     information = mutual_information(binned, binned)

@@ -13,8 +13,9 @@ from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, r2, split, standardise
 from unbraid.metrics._boosting import compute_threads, gbt
 from unbraid.metrics._forest import forest
+from unbraid.metrics._information import NEGLIGIBLE
 
-# Fitted to training codes and one factor: importances of the codes (d,), predictions for test and for training codes.
+# From training codes, a factor, test codes and a seed: importances (d,), predictions for test and training codes.
 Estimator = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
 Depths = int | str | Sequence[int] | None
 
@@ -29,27 +30,29 @@ def dci(
     weighted_completeness: bool = True,
     rng: Rng = None,
 ) -> Scores:
-    """Which codes are important for predicting which factors, and how well they predict.
+    """Which codes are important for predicting which factors, and how accurate the predictions are.
 
-    An estimator for each factor gives the importance R_ij of code i for factor j. `disentanglement` is the mean over
-    codes of 1 - H_k(R_i·), weighted by a code's share of all importance: 1 where each code is important for one factor
-    only. `completeness` is the mean over factors of 1 - H_d(R_·j): 1 where each factor needs one code only; weighted by
-    a factor's share of importance as the reference code has it, or plain as the papers write it
-    (`weighted_completeness=False`). `informativeness` is the accuracy on the test set (R² for regressions). All in
-    [0, 1], R² aside.
+    One estimator per factor gives the importance R_ij of code i for factor j. `disentanglement` is the mean over codes
+    of 1 - H_k(R_i·), weighted by each code's share of all importance: 1 if each code is important for one factor only.
+    `completeness` is the mean over factors of 1 - H_d(R_·j): 1 if each factor needs one code only. It is weighted by
+    each factor's share of importance, as in the reference code, or a plain mean, as in the papers
+    (`weighted_completeness=False`). `informativeness` is the accuracy on the test set, R² for regressions. All are in
+    [0, 1], except that R² can be negative.
 
-    Estimators: `gbt` (LightGBM, set to follow `gbt_exact`), `gbt_exact` (scikit-learn's gradient boosting),
-    `l1_svm` (linear SVM with an L1 penalty), and for factors whose values are numbers, continuous or not, `forest`
-    (random forest regression) and `lasso`. `max_depth` is for `forest`: a depth, one for each factor, `"cv"` for the
-    best by cross-validation, or None for trees that grow until their leaves are pure.
+    Estimators: `gbt` (LightGBM, set up to reproduce `gbt_exact`), `gbt_exact` (scikit-learn's gradient boosting),
+    `l1_svm` (linear SVM with an L1 penalty), and for numeric factors, continuous or not, `forest` (random forest
+    regression) and `lasso`. `max_depth` is for `forest`: one depth, a list with one per factor, `"cv"` for the best by
+    cross-validation, or None for trees that grow until their leaves are pure.
 
-    `arrays`: `importance` (d, k), `per_code`, `per_factor`, `accuracy` (k,), `train_accuracy` (k,) on the training set.
+    `arrays`: `importance` (d, k), `per_code` (d,), `per_factor` (k,), `accuracy` (k,), `train_accuracy` (k,).
     """
     if estimator not in ESTIMATORS:
         raise InputError(f"there is no estimator '{estimator}'{nearest(estimator, ESTIMATORS)}")
     fit, regression = ESTIMATORS[estimator]
-    right = f"dci with estimator='{estimator}' fits a classifier: take estimator='forest' or 'lasso'"
-    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, "" if regression else right)
+    remedy = f"dci with estimator='{estimator}' fits a classifier: use estimator='forest' or 'lasso'"
+    train_codes, train_factors, test_codes, test_factors = split(
+        codes, factors, test, rng, "" if regression else remedy
+    )
     count = train_factors.shape[1]
     depths = _depths(estimator, max_depth, count)
     seed = int(generator(rng).integers(2**31))
@@ -58,13 +61,13 @@ def dci(
 
     def measure(column: int) -> None:
         target, truth = train_factors[:, column], test_factors[:, column]
-        if np.ptp(target) == 0:  # nothing to predict: no code is important, and one guess is as good as it gets
+        if np.ptp(target) == 0:  # nothing to predict: no code is important, and guessing the value is best
             accuracy[column], train_accuracy[column] = np.mean(truth == target[0]), 1.0
             return
         fitting = partial(forest, depth=depths[column]) if estimator == "forest" else fit
         importance[:, column], *predicted = fitting(train_codes, target, test_codes, seed)
-        how_well = r2 if regression else _accuracy
-        accuracy[column], train_accuracy[column] = how_well(truth, predicted[0]), how_well(target, predicted[1])
+        quality = r2 if regression else _accuracy
+        accuracy[column], train_accuracy[column] = quality(truth, predicted[0]), quality(target, predicted[1])
 
     longest_first = sorted(range(count), key=lambda j: -len(np.unique(train_factors[:, j])))
     with ThreadPoolExecutor(compute_threads() if estimator == "gbt" else 1) as pool:
@@ -75,17 +78,17 @@ def dci(
 
 
 def _depths(estimator: str, max_depth: Depths, count: int) -> list[int | str | None]:
-    """A depth for each factor."""
+    """One depth per factor."""
     if max_depth is not None and estimator != "forest":
         raise InputError(f"max_depth is for estimator='forest', not '{estimator}'")
     one = max_depth is None or isinstance(max_depth, int | str)
-    found: list[Any] = [max_depth] * count if one else list(max_depth)  # type: ignore[arg-type]
-    if len(found) != count:
-        raise InputError(f"max_depth has {len(found)} depths for {count} factor(s); expected one for each, or 'cv'")
-    for depth in found:
+    depths: list[Any] = [max_depth] * count if one else list(max_depth)  # type: ignore[arg-type]
+    if len(depths) != count:
+        raise InputError(f"max_depth has {len(depths)} depths for {count} factor(s); expected one per factor, or 'cv'")
+    for depth in depths:
         if not (depth is None or depth == "cv" or (isinstance(depth, int) and depth > 0)):
             raise InputError(f"max_depth is {depth!r}; expected a whole number of at least 1, 'cv' or None")
-    return found
+    return depths
 
 
 def _accuracy(truth: Array, predicted: Array) -> float:
@@ -95,9 +98,10 @@ def _accuracy(truth: Array, predicted: Array) -> float:
 def from_importance(importance: Array, accuracy: Array, weighted_completeness: bool = True) -> Scores:
     """The three scores of an importance matrix (d, k) and an accuracy per factor (k,).
 
-    Codes or factors of no importance have entropy 1 and so count 0; where nothing is important at all, the two scores
-    are 0.
+    Importances below 1e-12 are rounding and count as none. A code or factor without importance counts 0; without any
+    importance both scores are 0.
     """
+    importance = np.where(importance < NEGLIGIBLE, 0.0, importance)
     per_code, per_factor = _one_minus_entropy(importance.T), _one_minus_entropy(importance)
     total = importance.sum()
     by_code = importance.sum(1) / total if total > 0 else np.full(len(importance), 1 / len(importance))
@@ -112,15 +116,12 @@ def from_importance(importance: Array, accuracy: Array, weighted_completeness: b
 
 
 def _one_minus_entropy(columns: Array) -> Array:
-    """1 - the entropy of each column as a distribution, in units of the largest possible."""
-    found: Array
+    """1 minus the entropy of each column as a distribution, relative to the largest possible; 0 for a column of 0."""
     if len(columns) == 1:
-        found = (columns[0] > 0).astype(float)
-        return found
-    from scipy.stats import entropy as normalised_entropy  # a second of start-up
-
-    found = 1 - normalised_entropy(columns + 1e-11, base=len(columns), axis=0)
-    return found.clip(0, 1)
+        return np.asarray((columns[0] > 0).astype(float))
+    share = (columns + 1e-11) / (columns + 1e-11).sum(0)
+    entropy = -(share * np.log(share)).sum(0) / np.log(len(columns))
+    return np.where(columns.sum(0) > 0, (1 - entropy).clip(0, 1), 0.0)
 
 
 def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
@@ -131,7 +132,7 @@ def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Arr
 
 
 def _l1_svm(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
-    """Importance is the mean absolute weight over the classes; codes are standardised first (assumptions, B)."""
+    """Importance is the mean absolute weight over classes, of standardised codes (assumptions, appendix B)."""
     from sklearn.svm import LinearSVC
 
     codes, test = standardise(codes, test)
@@ -140,7 +141,7 @@ def _l1_svm(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array,
 
 
 def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
-    """As Eastwood & Williams do it: everything standardised, importance the absolute weight."""
+    """As in Eastwood & Williams: codes and factor standardised, importance the absolute weight."""
     from sklearn.linear_model import Lasso
 
     codes, test = standardise(codes, test)
@@ -150,7 +151,7 @@ def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, 
     return np.abs(model.coef_), *predicted
 
 
-# name -> how it is fitted, and whether it predicts numbers
+# name -> the estimator, and whether it is a regression
 ESTIMATORS: dict[str, tuple[Estimator, bool]] = {
     "gbt": (gbt, False),
     "gbt_exact": (_gbt_exact, False),

@@ -11,7 +11,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, need_classes, r2, split, standardise
 from unbraid.metrics._logistic import logistic
 
-# Probes of one family fitted to standardised training codes and a factor: predictions at each capacity.
+# Probes of one family, fitted to standardised training codes and a factor: test predictions at each capacity.
 Family = Callable[[Array, Array, Array, Sequence[int], bool, np.random.Generator], list[Array]]
 CAPACITIES = {"fourier": (0, 8, 32, 128, 512), "forest": (1, 2, 4, 8, 16)}
 
@@ -27,24 +27,24 @@ def dci_es(
     draws: int = 3,
     rng: Rng = None,
 ) -> Scores:
-    """How simple a probe may be and still read the factors (`explicitness`), and how few codes there are (`size`).
+    """How simple a probe can read the factors (`explicitness`), and how few codes there are (`size`).
 
-    For each factor, continuous or not, probes of growing capacity κ_1 … κ_T give a curve of test losses, 1 - R², or for
-    `categorical` factors the error rate over that of the commonest value; a probe counts as good as the best one before
-    it, and none worse than a constant. `explicitness` is the mean over factors of 1 - A / ½(κ_T - κ_1), A the area
-    between the curve and its lowest loss: 1 where the simplest probe is the best, 0 where the loss falls linearly from
-    1 to 0 over the whole range, at least -1. `size` is factors over codes, K / L: 1 where they are as many, less where
-    codes are spare, above 1 where factors outnumber them. `informativeness` is 1 less the mean lowest loss, in [0, 1].
+    For each factor, continuous or not, probes of growing capacity κ_1 … κ_T give a curve of test losses: 1 - R², or for
+    `categorical` factors the error rate relative to guessing the most frequent value. The curve never rises (a probe
+    counts as at least as good as weaker ones) and never exceeds 1. `explicitness` is the mean over factors of
+    1 - A / ½(κ_T - κ_1), where A is the area between the curve and its lowest loss: 1 if the simplest probe is the
+    best, 0 if the loss falls linearly from 1 to 0 over the whole range, at least -1. `size` is the number of factors
+    over the number of codes. `informativeness` is 1 minus the mean lowest loss, in [0, 1].
 
-    One code a factor scores 1, 1, 1. Codes from which only a strong probe reads the factors have low explicitness.
-    **Noise has explicitness near 1**: no probe gets better; read it beside the informativeness. Scaling and shifting
-    codes changes nothing; permuting and flipping them changes which random probes they meet, and the score a little.
-    Losses are means over so many `draws` of the probes.
-    Constant codes score informativeness 0, explicitness 1; a single-valued factor counts the same.
+    One code per factor scores 1, 1, 1. Codes that only a strong probe can read have low explicitness. **Noise has an
+    explicitness near 1**, because no probe improves on the simplest: read it together with the informativeness. Scaling
+    and shifting codes changes nothing. Permuting and flipping them pairs them with other random probes and changes the
+    score a little. Losses are means over `draws` draws of the probes. Constant codes have informativeness 0 and
+    explicitness 1, and so has a factor with a single value.
 
-    Families: `fourier`, linear models of the codes and so many random Fourier features of them (0 is a linear probe; κ
-    the logarithm of the number of weights; ridge regression, or logistic for `categorical` factors); `forest`, random
-    forests of that depth (κ the depth).
+    Families: `fourier`, linear models of the codes and of as many random Fourier features as the capacity says (0 is a
+    linear probe; κ is the logarithm of the number of weights; ridge regression, or logistic regression for
+    `categorical` factors); `forest`, random forests whose depth is the capacity (κ is the depth).
 
     `arrays`: `loss` (T, k), `capacity` (T,): κ, `per_factor` (k,).
     """
@@ -52,7 +52,7 @@ def dci_es(
         raise InputError(f"there is no family '{family}'{nearest(family, FAMILIES)}")
     steps = sorted(set(CAPACITIES[family] if capacities is None else capacities))
     if len(steps) < 2 or steps[0] < (0 if family == "fourier" else 1):
-        raise InputError(f"capacities are {tuple(steps)}; expected two or more, of at least {CAPACITIES[family][0]}")
+        raise InputError(f"capacities are {tuple(steps)}; expected two or more, each at least {CAPACITIES[family][0]}")
     if draws < 1:
         raise InputError(f"draws is {draws}; expected at least 1")
     rng = generator(rng)
@@ -60,8 +60,8 @@ def dci_es(
     count = train_factors.shape[1]
     wrong = [column for column in categorical if not 0 <= column < count]
     if wrong:
-        raise InputError(f"categorical names factor {wrong[0]}, but there are factors 0 to {count - 1}")
-    need_classes(train_factors, "leave it out of categorical, and it is read by regression", among=categorical)
+        raise InputError(f"categorical names factor {wrong[0]}; factors are 0 to {count - 1}")
+    need_classes(train_factors, "leave it out of categorical to read it by regression", among=categorical)
     train_codes, test_codes = standardise(train_codes, test_codes)
     width = train_codes.shape[1]
     capacity = np.log(np.asarray(steps) + width + 1.0) if family == "fourier" else np.asarray(steps, float)
@@ -94,7 +94,7 @@ def _unexplained(truth: Array, predicted: Array) -> float:
 
 
 def _error_rate(truth: Array, predicted: Array) -> float:
-    """The part of rows predicted wrongly, over that of always naming the commonest value."""
+    """The error rate relative to that of always predicting the most frequent value."""
     commonest = np.unique(truth, return_counts=True)[1].max() / len(truth)
     return float(np.mean(truth != predicted) / (1 - commonest)) if commonest < 1 else 1.0
 
@@ -102,17 +102,17 @@ def _error_rate(truth: Array, predicted: Array) -> float:
 def _fourier(
     codes: Array, target: Array, test: Array, steps: Sequence[int], named: bool, rng: np.random.Generator
 ) -> list[Array]:
-    """Linear in the codes and the first so many of one draw of features cos(w·z + b)."""
+    """Linear in the codes and in the first features cos(w·z + b) of one draw, as many as each capacity says."""
     width = codes.shape[1]
     w, b = rng.normal(size=(width, steps[-1])), rng.uniform(0, 2 * np.pi, steps[-1])
-    train, held = (np.concatenate([z, np.cos(z @ w + b)], axis=1) for z in (codes, test))
+    train, unseen = (np.concatenate([z, np.cos(z @ w + b)], axis=1) for z in (codes, test))
     if named:
-        return [logistic(train[:, : width + step], target, held[:, : width + step]) for step in steps]
+        return [logistic(train[:, : width + step], target, unseen[:, : width + step]) for step in steps]
     shift, centre = train.mean(0), target.mean()
-    train, held = train - shift, held - shift
+    train, unseen = train - shift, unseen - shift
     gram, moment = train.T @ train + 1e-3 * len(train) * np.eye(width + steps[-1]), train.T @ (target - centre)
     ends = [width + step for step in steps]
-    return [held[:, :end] @ np.linalg.solve(gram[:end, :end], moment[:end]) + centre for end in ends]
+    return [unseen[:, :end] @ np.linalg.solve(gram[:end, :end], moment[:end]) + centre for end in ends]
 
 
 def _forest(
@@ -120,8 +120,8 @@ def _forest(
 ) -> list[Array]:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    kind, seed = RandomForestClassifier if named else RandomForestRegressor, int(rng.integers(2**31))
-    models = (kind(n_estimators=30, max_depth=depth, random_state=seed) for depth in steps)
+    model_class, seed = RandomForestClassifier if named else RandomForestRegressor, int(rng.integers(2**31))
+    models = (model_class(n_estimators=30, max_depth=depth, random_state=seed) for depth in steps)
     return [np.asarray(model.fit(codes, target).predict(test)) for model in models]
 
 

@@ -1,4 +1,4 @@
-"""DCIMIG, also 3CharM: three properties of DCI in one mutual information gap (Sepliarskaia et al. 2019)."""
+"""DCIMIG, or 3CharM: the three properties of DCI in one mutual information gap (Sepliarskaia et al. 2019)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from unbraid.metrics._information import counted, discretise, entropy, mutual_in
 
 
 def dcimig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
-    """Σ_v (the largest gap among the codes that tell most about v) / Σ_v H(v).
+    """Σ_v (the largest gap among the codes whose best factor is v) / Σ_v H(v).
 
-    A code's gap is what it tells about its best factor less what it tells about its second best. Each factor takes the
-    best of the codes that are its own, 0 where it has none. Range [0, 1]. 1 where each factor has a code that tells it
-    completely and no other factor; more codes of the same factor cost nothing. 0 for codes that tell two factors
-    alike, and for noise. Unchanged by permuting, flipping or scaling codes. Factors with a single value have no
-    entropy and so no weight; where all are such, 0. With a single factor the second is 0.
+    A code's gap is its information about its best factor minus that about its second best. A factor that is no code's
+    best counts 0. Range [0, 1]. 1 if each factor has a code that captures it completely and no other factor; further
+    codes for the same factor cost nothing. 0 for codes that are equally informative about two factors, and for noise.
+    Invariant to permuting, flipping and scaling codes. Factors with a single value have no entropy and so no weight; if
+    all are such, the score is 0. With a single factor, the second best is 0.
 
-    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
-    numbers are taken as they are.
+    Continuous factors are refused unless `factor_bins` is the number of bins of equal width to cut them into. Factors
+    of whole numbers are never binned.
 
-    `arrays`: `information` (d, k) in nats, `per_code` (d,) gaps in nats, `per_factor` (k,) as parts of H(v).
+    `arrays`: `information` (d, k) in nats, `per_code` (d,) gaps in nats, `per_factor` (k,) as shares of H(v).
     """
     table, labels = counted("dcimig", codes, factors, factor_bins)
     information, entropies = mutual_information(discretise(table, bins), labels), entropy(labels)

@@ -1,4 +1,4 @@
-"""What codes are good for: predicting the factors from few and from many points (assumptions, section 5.6)."""
+"""Accuracy of predicting the factors from few and from many labelled points (assumptions, section 5.6)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unbraid.metrics._boosting import gbt
 from unbraid.metrics._logistic import logistic_cv
 from unbraid.progress import progress
 
-# Fitted to training codes and one factor: the predictions for the test codes.
+# From training codes, a factor, test codes and a seed: predictions for the test codes.
 Learner = Callable[[Array, Array, Array, int], Array]
 LEARNERS: dict[str, Learner] = {
     "logistic": logistic_cv,
     "gbt": lambda codes, target, test, seed: gbt(codes, target, test, seed)[1],
 }
-FEW = 100  # points of the numerator of the statistical efficiency
+FEW = 100  # points in the numerator of the statistical efficiency
 
 
 def downstream(
@@ -32,21 +32,21 @@ def downstream(
     learners: Sequence[str] = ("logistic", "gbt"),
     rng: Rng = None,
 ) -> Scores:
-    """The accuracy on the test set of classifiers fitted to 10, 100, 1,000 and 10,000 training points, by learner.
+    """Test accuracy of classifiers fitted to 10, 100, 1,000 and 10,000 training points, for each learner.
 
-    `logistic.100` is the mean over factors of the accuracy of logistic regression on 100 points (its strength by 5-fold
-    cross-validation), `gbt.100` that of boosted trees, `logistic.efficiency` the accuracy at 100 points over that at
-    the most points (10,000): near 1 where few labels do as well as many. Accuracies are in [0, 1], about
-    1 / values for codes that tell nothing, 1 where the classifier can read every factor; the efficiency is at least 0
-    and can pass 1. Codes that tell nothing are efficient: read it beside the accuracy. Unchanged by permuting, flipping
-    and scaling codes, up to what the learners' own ties do.
+    `logistic.100` is the accuracy, averaged over factors, of logistic regression on 100 points (its penalty chosen by
+    5-fold cross-validation), and `gbt.100` that of boosted trees. `logistic.efficiency` is the accuracy at 100 points
+    divided by that at the largest size: near 1 if few labels do as well as many. Accuracies are in [0, 1]: 1 if the
+    classifier reads every factor, about 1 / values for uninformative codes. The efficiency is at least 0 and can
+    exceed 1. Uninformative codes are efficient, so read it together with the accuracy. Invariant to permuting, flipping
+    and scaling codes, except for how the learners break ties.
 
-    Training points are the first of one random order, so that small sets are part of large ones. A size beyond the
-    training rows there are becomes all of them, under that number and with a warning; without 100 among the sizes the
-    efficiency starts from the smallest. A value that the training points lack is never predicted; a factor with a
-    single value is always right. Continuous factors are refused.
+    Training points come from one random order, so small sets are contained in larger ones. A size larger than the
+    training set is replaced by the number of training rows, with a warning. If 100 is not among the sizes, the
+    efficiency uses the smallest. A value absent from the training points is never predicted; a factor with a single
+    value is always predicted correctly. Continuous factors are refused.
 
-    `arrays`: `sizes` (s,), and for each learner its accuracies (s, k) under its name.
+    `arrays`: `sizes` (s,), and under each learner's name its accuracies (s, k).
     """
     for learner in learners:
         if learner not in LEARNERS:
@@ -54,11 +54,11 @@ def downstream(
     if not sizes or min(sizes) < 1:
         raise InputError(f"sizes are {tuple(sizes)}; expected numbers of training points, at least 1")
     rng = generator(rng)
-    right = "downstream fits classifiers: take probes, which reads such a factor by regression"
-    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, right)
+    remedy = "downstream fits classifiers: use probes, which reads such a factor by regression"
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, remedy)
     rows = len(train_codes)
     if max(sizes) > rows:
-        warnings.warn(f"downstream: sizes beyond the {rows} training rows became {rows}", stacklevel=2)
+        warnings.warn(f"downstream: sizes larger than the {rows} training rows are replaced by {rows}", stacklevel=2)
     points = sorted({min(size, rows) for size in sizes})
     order, seed = rng.permutation(rows), int(rng.integers(2**31))
     scores: dict[str, float] = {}
@@ -66,12 +66,12 @@ def downstream(
     with progress("predicting factors", len(learners) * len(points) * train_factors.shape[1]) as advance:
         for learner in learners:
             accuracy = np.empty((len(points), train_factors.shape[1]))
-            for place, column in np.ndindex(accuracy.shape):
-                chosen = order[: points[place]]
+            for index, column in np.ndindex(accuracy.shape):
+                chosen = order[: points[index]]
                 target = train_factors[chosen, column]
                 predicted = _predict(LEARNERS[learner], train_codes[chosen], target, test_codes, seed)
-                accuracy[place, column] = np.mean(predicted == test_factors[:, column])
-                advance(note=f"{learner}, {points[place]} points")
+                accuracy[index, column] = np.mean(predicted == test_factors[:, column])
+                advance(note=f"{learner}, {points[index]} points")
             mean = accuracy.mean(1)
             scores |= {f"{learner}.{size}": value for size, value in zip(points, mean, strict=True)}
             few = mean[points.index(FEW)] if FEW in points else mean[0]

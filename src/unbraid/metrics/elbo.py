@@ -1,4 +1,4 @@
-"""Scores that need no factors: the evidence lower bound of a trained VAE, and errors on rows held out."""
+"""Scores without factors: the evidence lower bound of a trained VAE, and errors on held-out rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ ACTIVE = 0.01  # nats of mean KL above which a latent is active
 ROWS = 10_000  # assumptions, section 5.2: images from which total correlations are estimated
 
 
-def evidence(method: Method, data: FactorData, representation: Representation, rng: Rng = 0) -> dict[str, float]:
-    """Unsupervised scores of assumptions, section 5.5, by name; none for an encoder that is not Gaussian.
+def evidence(
+    method: Method, data: FactorData, representation: Representation, rng: Rng = 0, *, epsilon: float = 0.0
+) -> dict[str, float]:
+    """The unsupervised scores of assumptions, section 5.5, by name; none if the encoder is not Gaussian.
 
-    `reconstruction` (-log p(x|z) with a sampled z) and `kl` in nats an image, `elbo` = -reconstruction - kl,
+    `reconstruction` (-log p(x|z) with a sampled z) and `kl` in nats per image, `elbo` = -reconstruction - kl,
     `active_latents` (mean KL above 0.01), and the Gaussian total correlation of the means and of samples from q(z|x):
-    `total_correlation_mean`, `total_correlation_sampled`; all on at most 10,000 images of the representation.
+    `total_correlation_mean`, `total_correlation_sampled`. All use at most 10,000 images of the representation.
+    `epsilon` is the setting of `total_correlation`: 0 in the reference code, 1e-5 in the paper.
     """
     if not isinstance(method, VAE) or representation.logvar is None:
         return {}
@@ -36,10 +39,10 @@ def evidence(method: Method, data: FactorData, representation: Representation, r
     total = 0.0
     method.eval()
     with torch.inference_mode(), progress("reconstructing", len(rows)) as advance:
-        for part, epsilon in zip(torch.split(rows, 256), torch.split(noise, 256), strict=True):
-            images = data.images_at(part, rng)  # encoded once more: where a row's image is drawn anew, it is another
+        for part, part_noise in zip(torch.split(rows, 256), torch.split(noise, 256), strict=True):
+            images = data.images_at(part, rng)  # encoded again, because a stochastic row gives a new image
             of_mean, of_logvar = method.posterior(images)
-            z = _sampled(of_mean.cpu(), of_logvar.cpu(), epsilon)
+            z = _sampled(of_mean.cpu(), of_logvar.cpu(), part_noise)
             total += len(part) * float(method.reconstruction(images, z))
             advance(len(part))
     sampled = _sampled(mean, logvar, noise)
@@ -50,8 +53,8 @@ def evidence(method: Method, data: FactorData, representation: Representation, r
         "kl": kl,
         "elbo": -reconstruction - kl,
         "active_latents": float((divergences > ACTIVE).sum()),
-        "total_correlation_mean": total_correlation(mean)["total_correlation"],
-        "total_correlation_sampled": total_correlation(sampled)["total_correlation"],
+        "total_correlation_mean": total_correlation(mean, epsilon=epsilon)["total_correlation"],
+        "total_correlation_sampled": total_correlation(sampled, epsilon=epsilon)["total_correlation"],
     }
 
 
@@ -60,9 +63,9 @@ def _sampled(mean: Tensor, logvar: Tensor, noise: Tensor) -> Tensor:
 
 
 def held_out_errors(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> dict[str, float]:
-    """What `measure` gives on the rows that the data holds out, `test.` before each name; none where it holds out none.
+    """The method's own measures on held-out rows, as `test.NAME`; none if the data holds out no rows.
 
-    On all of those rows, or on a random sample of `rows`; `test.rmse` is the root of `test.squared_error`.
+    At most `rows` rows are used, drawn at random. `test.rmse` is the square root of `test.squared_error`.
     """
     test = data.held_out
     if test is None or type(method).measure is Method.measure:

@@ -12,12 +12,12 @@ from unbraid.metrics._arrays import Pair, Rng, Scores, split, standardise
 def explicitness(
     codes: Any, factors: Any, *, test: Pair | None = None, one_vs_rest: bool = False, rng: Rng = None
 ) -> Scores:
-    """How well a logistic regression on all codes ranks each value of each factor: the mean ROC-AUC on the test set.
+    """The mean ROC-AUC on the test set of a logistic regression from all codes to each value of each factor.
 
-    Range [0, 1], 0.5 for codes that tell nothing. The values of a factor count alike, then factors do. A value that
-    the test set lacks is left out; a factor with a single value counts 0.5. The regression is one for all values of a
-    factor, as scikit-learn's is today, or with `one_vs_rest` one for each value, as assumptions' appendix B says and
-    scikit-learn's was. Continuous factors are refused.
+    Range [0, 1], 0.5 for uninformative codes. The mean is over the values of a factor, then over factors. A value
+    absent from the test set is left out; a factor with a single value counts 0.5. One regression is fitted per factor
+    (multinomial, the default of scikit-learn today), or with `one_vs_rest` one per value (assumptions, appendix B, and
+    older scikit-learn). Continuous factors are refused.
 
     `arrays`: `per_factor` (k,).
     """
@@ -25,8 +25,8 @@ def explicitness(
     from sklearn.metrics import roc_auc_score
     from sklearn.multiclass import OneVsRestClassifier
 
-    right = "explicitness ranks classes: take infomec, which reads such a factor by linear regression (infoe)"
-    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, right)
+    remedy = "explicitness ranks classes: use infomec, which reads such a factor by linear regression (infoe)"
+    train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, remedy)
     train_codes, test_codes = standardise(train_codes, test_codes)
     per_factor = np.full(train_factors.shape[1], 0.5)
     for column in range(train_factors.shape[1]):
@@ -38,8 +38,8 @@ def explicitness(
         )
         likely = model.predict_proba(test_codes)
         areas = [
-            roc_auc_score(truth == value, likely[:, place])
-            for place, value in enumerate(model.classes_)
+            roc_auc_score(truth == value, likely[:, index])
+            for index, value in enumerate(model.classes_)
             if 0 < np.sum(truth == value) < len(truth)
         ]
         per_factor[column] = np.mean(areas) if areas else 0.5

@@ -9,7 +9,7 @@ import numpy as np
 from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
 from unbraid.metrics._interventions import Interventions, need_points
 
-_AT_ONCE = 500  # batches made together, to bound memory
+_AT_ONCE = 500  # batches drawn together, to bound memory
 
 
 def factor_vae_score(
@@ -22,24 +22,24 @@ def factor_vae_score(
     threshold: float = 0.05,
     rng: Rng = None,
 ) -> Scores:
-    """Accuracy of a majority vote: which factor is fixed in a batch, from the code that varies least.
+    """Accuracy of a majority vote that names the fixed factor of a batch from the code that varies least in it.
 
-    A code's variance in a batch of `batch` rows that share one factor's value is divided by its variance over all rows
-    given; the code with the smallest votes for the factor. Codes with a standard deviation below `threshold` are
-    dropped; where all are, the score is 0. Range [0, 1]: 1 where each factor has a code that is constant while it is
-    fixed, and near 1/k for noise. Continuous factors are refused.
+    All `batch` rows of a batch share one factor's value. Each code's variance in the batch is divided by its variance
+    over all rows; the code with the smallest ratio votes for the factor. Codes with a standard deviation below
+    `threshold` are dropped; if all are, the score is 0. Range [0, 1]: 1 if each factor has a code that is constant
+    while the factor is fixed, near 1/k for noise. Continuous factors are refused.
 
-    `arrays`: `votes` (d, k) of the training batches.
+    `arrays`: `votes` (d, k) in the training batches.
     """
     need_points(batch=batch, train_points=train_points, test_points=test_points)
-    right = "factor_vae draws rows that share a value: take irs, which bins such a factor"
-    table, labels = paired(codes, factors, right)
+    remedy = "factor_vae_score draws rows that share a value: use irs, which bins such a factor"
+    table, labels = paired(codes, factors, remedy)
     rng = generator(rng)
     variances = table.var(0, ddof=1) if len(table) > 1 else np.zeros(table.shape[1])
     active = np.flatnonzero(np.sqrt(variances) >= threshold)
     votes = np.zeros((table.shape[1], labels.shape[1]), np.int64)
     if not len(active):
-        return Scores({"factor_vae": 0.0}, votes=votes)
+        return Scores({"factor_vae_score": 0.0}, votes=votes)
     scaled = table[:, active] / np.sqrt(variances[active])
     rows = Interventions(labels)
     code, fixed = _votes(rng, scaled, rows, batch, train_points + test_points)
@@ -47,11 +47,12 @@ def factor_vae_score(
     np.add.at(counted, (code[:train_points], fixed[:train_points]), 1)
     classifier = counted.argmax(1)
     votes[active] = counted
-    return Scores({"factor_vae": np.mean(classifier[code[train_points:]] == fixed[train_points:])}, votes=votes)
+    accuracy = np.mean(classifier[code[train_points:]] == fixed[train_points:])
+    return Scores({"factor_vae_score": accuracy}, votes=votes)
 
 
 def _votes(rng: np.random.Generator, scaled: Array, rows: Interventions, batch: int, count: int) -> tuple[Array, Array]:
-    """The code of least variance and the fixed factor of `count` batches."""
+    """The code of least variance (count,) and the fixed factor (count,) of `count` batches."""
     fixed = rng.integers(rows.labels.shape[1], size=count)
     code = np.empty(count, np.int64)
     for column in range(rows.labels.shape[1]):

@@ -1,4 +1,4 @@
-"""InfoM, InfoE, InfoC: modularity, explicitness and compactness by information (Hsu et al. 2023)."""
+"""InfoM, InfoE, InfoC: modularity, explicitness and compactness from information (Hsu et al. 2023)."""
 
 from __future__ import annotations
 
@@ -30,25 +30,26 @@ def infomec(
     inactive: float = 1 / 20,
     rng: Rng = None,
 ) -> Scores:
-    """How much of what a code tells is about one factor, how much of a factor is in one code, and how readably.
+    """Whether each code holds one factor, each factor is in one code, and the factors can be read linearly.
 
     With N_ij = I(z_i; v_j) / H(v_j) over active codes and k factors: `infom` is the mean over codes of
-    (max_j N_ij / Σ_j N_ij - 1/k) / (1 - 1/k), 1 where each code tells about one factor only. `infoc` is the same for
-    factors over the codes, 1 where each factor is told by one code only. `infoe` is the mean over factors of
-    1 - L_j / log(values of v_j), L_j the log-loss of a logistic regression of v_j on all codes: 1 where the factors
-    can be read off linearly. All in [0, 1]; permuting, flipping and shifting codes changes nothing, scaling only which
-    codes are active: those whose range passes `inactive` times the widest range.
+    (max_j N_ij / Σ_j N_ij - 1/k) / (1 - 1/k), 1 if each code is informative about one factor only. `infoc` is the same
+    with codes and factors exchanged, 1 if each factor is in one code only. `infoe` is the mean over factors of
+    1 - L_j / log(values of v_j), where L_j is the log-loss of a logistic regression of v_j on all codes: 1 if the
+    factors can be read linearly. All are in [0, 1] and invariant to permuting, flipping and shifting codes. Scaling
+    changes only which codes are active: those whose range exceeds `inactive` times the widest range.
 
-    One code a factor scores 1, 1, 1; a rotation of them 0 for `infom` and `infoc`, 1 for `infoe`; noise about 0 for
-    `infoe` and **anything** for the other two, as ratios of next to nothing. Estimators: `knn` (Ross 2014), `bins`
-    (equal-width histograms), `values` (for quantised codes: the information of the values themselves, which `infoe`
-    reads one-hot; every code that varies is active).
+    One code per factor scores 1, 1, 1. A rotation of these codes scores 0 for `infom` and `infoc`, and 1 for `infoe`.
+    Noise scores about 0 for `infoe` and **anything** for the other two, which are ratios of tiny numbers. Estimators:
+    `knn` (Ross 2014), `bins` (histograms of equal width), `values` (for quantised codes: the information of the values
+    themselves, one-hot for `infoe`; every code that varies is active).
 
-    Continuous factors are for `knn` alone: I(z_i; v_j) by Kraskov et al. 2004 over the estimate of I(v_j; v_j), and for
-    `infoe` the R² of a linear regression, as the authors' code has it.
+    Continuous factors need `knn`: I(z_i; v_j) by Kraskov et al. 2004, divided by the estimate of I(v_j; v_j), and for
+    `infoe` the R² of a linear regression, as in the authors' code.
 
-    A code or factor without information counts 0, and so does a factor with a single value. With one factor `infom`,
-    and with one active code `infoc`, is 1 wherever there is information. Without an active code all are 0.
+    A code or factor without information (less than 1e-12 nats) counts 0, and so does a factor with a single value. With
+    a single factor, `infom` is 1 if there is any information; so is `infoc` with a single active code. Without an
+    active code all scores are 0.
 
     `arrays`: `information` (d, k), normalised, `active` (d,), `per_code` (active codes,), `per_factor` (k,),
     `explicitness` (k,).
@@ -57,24 +58,23 @@ def infomec(
         raise InputError(f"there is no estimator '{estimator}'{nearest(estimator, ESTIMATORS)}")
     if neighbours < 1:
         raise InputError(f"neighbours is {neighbours}; expected at least 1")
-    right = f"infomec with estimator='{estimator}' counts values: take estimator='knn'"
-    table, labels = paired(codes, factors, "" if estimator == "knn" else right)
+    remedy = f"infomec with estimator='{estimator}' counts values: use estimator='knn'"
+    table, labels = paired(codes, factors, "" if estimator == "knn" else remedy)
     spread = np.ptp(table, axis=0)
     active = spread > (0 if estimator == "values" else inactive * spread.max())
     if estimator == "knn":
-        found = nearest_information(table, labels, neighbours)
+        nats = nearest_information(table, labels, neighbours)
     else:
-        found = mutual_information(relabel(table)[0] if estimator == "values" else discretise(table, bins), labels)
+        nats = mutual_information(relabel(table)[0] if estimator == "values" else discretise(table, bins), labels)
     entropies = nearest_entropies(labels, neighbours)
-    information = np.divide(found, entropies, out=np.zeros_like(found), where=entropies > 0)
+    information = np.divide(nats, entropies, out=np.zeros_like(nats), where=entropies > 0)
     per_code, per_factor = _share(information[active]), _share(information[active].T)
     explicitness = np.zeros(labels.shape[1])
     if active.any():
         inputs = _one_hot(table) if estimator == "values" else standardise(table)[0]
         regressed = continuous(labels)
-        for place, column in enumerate(labels.T):
-            found_in = _explained if regressed[place] else _explicitness
-            explicitness[place] = found_in(inputs, column)
+        for index, column in enumerate(labels.T):
+            explicitness[index] = (_explained if regressed[index] else _explicitness)(inputs, column)
     scores = {
         "infom": per_code.mean() if active.any() else 0.0,
         "infoe": explicitness.mean(),
@@ -85,7 +85,7 @@ def infomec(
 
 
 def _share(rows: Array) -> Array:
-    """The largest entry's share of each row's sum, from 0 for the least it can be to 1; 0 where a row is empty."""
+    """The largest entry's share of each row's sum, scaled so that equal entries give 0 and a single one gives 1."""
     width = rows.shape[1]
     if width == 0:
         return np.zeros(len(rows))
@@ -102,8 +102,7 @@ def _one_hot(table: Array) -> Array:
 
 
 def _explicitness(inputs: Array, target: Array) -> float:
-    """1 - log-loss / log(values), on the rows the model was fitted to; with balanced classes the loss of knowing
-    nothing is the log of their number."""
+    """1 - log-loss / log(values) on the training rows. With balanced classes, guessing has a loss of log(values)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -112,13 +111,13 @@ def _explicitness(inputs: Array, target: Array) -> float:
     if count == 1:
         return 0.0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # separable classes have no optimum without a penalty
+        warnings.simplefilter("ignore", ConvergenceWarning)  # without a penalty, separable classes have no optimum
         model = LogisticRegression(C=np.inf, class_weight="balanced").fit(inputs, target)
     loss = -model.predict_log_proba(inputs)[np.arange(len(target)), target].mean()
     return float(np.clip(1 - loss / np.log(count), 0, 1))
 
 
 def _explained(inputs: Array, target: Array) -> float:
-    """R² of a linear regression on the rows it was fitted to."""
+    """R² of a linear regression on the training rows."""
     centred, truth = inputs - inputs.mean(0), target - target.mean()
     return float(np.clip(r2(truth, centred @ np.linalg.lstsq(centred, truth)[0]), 0, 1))

@@ -1,4 +1,4 @@
-"""MED: DCI's disentanglement with mutual information for importance (Cao et al. 2022)."""
+"""MED: the disentanglement of DCI with mutual information as importance (Cao et al. 2022)."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def med(
 ) -> Scores:
     """The mean over codes i of 1 - H_k(R_i·), weighted by Σ_j R_ij, with R_ij = I(z_i; v_j) / Σ_i I(z_i; v_j).
 
-    That is `dci`'s disentanglement without a classifier: the factors count alike, and no fit favours one of two equal
-    codes. `top_k` keeps, of the codes that tell most about a factor, the `top_k` least entangled ones, for every
-    factor: wide codes are then judged by a part of the size of narrow ones. Range [0, 1]. 1 where each code tells about
-    one factor only; 0 for codes that tell about all factors alike. Noise scores near 0, but not 0: what a histogram
-    finds in it is uneven. Unchanged by permuting, flipping or scaling codes. A factor of which no code tells anything
-    has no weight; where that is so for all, 0. With a single factor any code that tells about it scores 1.
+    This is the disentanglement of `dci` without a classifier: all factors weigh the same, and no fit prefers one of two
+    equal codes. `top_k` keeps for each factor only the `top_k` least entangled codes among those most informative
+    about it, so that wide codes can be compared with narrow ones. Range [0, 1]. 1 if each code is informative about one
+    factor only; 0 if each is equally informative about all. Noise scores near 0, but not 0, because a histogram finds
+    uneven information in it. Invariant to permuting, flipping and scaling codes. A factor about which no code is
+    informative has no weight; if all are such, the score is 0. With a single factor every informative code scores 1.
 
-    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
-    numbers are taken as they are.
+    Continuous factors are refused unless `factor_bins` is the number of bins of equal width to cut them into. Factors
+    of whole numbers are never binned.
 
-    `arrays`: `importance` (d, k), `per_code` (d,), `kept` (d,): whether a code took part.
+    `arrays`: `importance` (d, k), `per_code` (d,), `kept` (d,): the codes that `top_k` keeps.
     """
     if top_k is not None and top_k < 1:
         raise InputError(f"top_k is {top_k}; expected at least 1")
     table, labels = counted("med", codes, factors, factor_bins)
     information = mutual_information(discretise(table, bins), labels)
     total = information.sum(0)
-    importance = np.divide(information, total, out=np.zeros_like(information), where=total > 1e-12)
+    importance = np.divide(information, total, out=np.zeros_like(information), where=total > 0)
     per_code = from_importance(importance, np.zeros(labels.shape[1])).arrays["per_code"]
     kept = np.ones(len(importance), bool) if top_k is None else _top(importance, per_code, top_k)
     weight = importance.sum(1) * kept
@@ -49,7 +49,7 @@ def med(
 
 
 def _top(importance: Array, per_code: Array, k: int) -> Array:
-    """Whether a code is among the k least entangled of those whose most important factor is the same."""
+    """Which codes (d,) are among the k least entangled of those with the same most important factor."""
     kept = np.zeros(len(importance), bool)
     main = importance.argmax(1)
     for factor in np.unique(main):

@@ -11,16 +11,20 @@ from unbraid.metrics._information import counted, discretise, entropy, mutual_in
 
 
 def mig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
-    """MIG = mean over factors v of (I(z*; v) - I(z**; v)) / H(v), for the two codes that tell most about v.
+    """MIG: the mean over factors v of (I(z*; v) - I(z**; v)) / H(v), for the two codes most informative about v.
 
-    Range [0, 1]. 1 where each factor is told by one code alone and completely; 0 where two codes tell as much, and for
-    noise. Unchanged by permuting, flipping or scaling codes. A factor with a single value counts 0: no code can tell
-    it. With a single code the second is 0.
+    Range [0, 1]. 1 if each factor is captured completely by a single code; 0 if two codes are equally informative, and
+    for noise. Invariant to permuting, flipping and scaling codes. A factor with a single value counts 0. With a single
+    code, I(z**; v) is 0.
 
-    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
-    numbers are taken as they are.
+    Continuous factors are refused unless `factor_bins` is the number of bins of equal width to cut them into. Factors
+    of whole numbers are never binned.
 
     `arrays`: `information` (d, k) in nats, `per_factor` (k,).
+
+    >>> factors = np.indices((3, 4)).reshape(2, -1).T
+    >>> mig(2.0 * factors - 1.0, factors)["mig"]
+    1.0
     """
     table, labels = counted("mig", codes, factors, factor_bins)
     information = mutual_information(discretise(table, bins), labels)

@@ -11,13 +11,14 @@ from unbraid.metrics._information import counted, discretise, mutual_information
 
 
 def modularity(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
-    """The mean over codes of 1 - Σ_f (m_f - t_f)² / (θ² (k - 1)): t keeps only the factor the code tells most about.
+    """The mean over codes of 1 - Σ_f (m_f - t_f)² / (θ² (k - 1)), where t keeps only θ, the largest information m_f.
 
-    Range [0, 1]. 1 where each code tells about one factor only; a code that tells about all alike counts 0, and so
-    does one that tells about none. With a single factor every code that tells about it counts 1.
+    Range [0, 1]. 1 if each code is informative about one factor only. A code that is equally informative about all
+    factors counts 0, and so does one with less than 1e-12 nats about each. With a single factor every informative code
+    counts 1.
 
-    Continuous factors are refused unless `factor_bins` cuts them into so many bins of equal width; factors of whole
-    numbers are taken as they are.
+    Continuous factors are refused unless `factor_bins` is the number of bins of equal width to cut them into. Factors
+    of whole numbers are never binned.
 
     `arrays`: `information` (d, k) in nats, `per_code` (d,).
     """

@@ -1,4 +1,4 @@
-"""How many factors the codes retrieve (multitask, appendix I)."""
+"""The number of factors that the codes retrieve (multitask, appendix I)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from unbraid.metrics._arrays import Array, Rng, Scores, paired
 def retrieved_factors(
     codes: Any, factors: Any, *, level: float = 0.05, bonferroni: bool = False, rng: Rng = None
 ) -> Scores:
-    """Each code is matched to the factor with which its Spearman correlation is largest, if it is significant.
+    """How many factors some code follows: each code is matched to its most correlated factor, if significant.
 
-    `retrieved` is the number of different factors matched, `fraction` that over all factors; `mean`, `std`, `min` and
-    `max` are of the codes' largest absolute correlations, 0 for a code that matches none. `retrieved` is from 0 to
-    the smaller of codes and factors, the rest in [0, 1]. One code a factor, in its order or against it: all factors,
-    correlations 1. Noise: none, but for chance: with 5 factors about a code in four finds one at the paper's `level`;
-    `bonferroni` divides it by the number of pairs. Unchanged by permuting and flipping codes and by any increasing map
-    of them. Factors may be continuous; those that are mere names (shapes) count by their numbering. Constant codes and
-    single-valued factors match nothing, nor do fewer than 3 rows.
+    Correlations are Spearman's. `retrieved` is the number of different factors matched, `fraction` its share of all
+    factors. `mean`, `std`, `min` and `max` describe the codes' largest absolute correlations, 0 for a code without a
+    match. `retrieved` is at most the smaller of the numbers of codes and factors; the other scores are in [0, 1]. One
+    code per factor, increasing or decreasing, retrieves all factors with correlations 1. Noise retrieves some by
+    chance: with 5 factors, about one code in four matches at the paper's `level`. `bonferroni` divides the level by the
+    number of pairs. Invariant to permuting and flipping codes and to any increasing map of them. Factors may be
+    continuous; categories such as shapes are ordered by their numbers. Constant codes and factors with a single value
+    match nothing, and neither do fewer than 3 rows.
 
     `arrays`: `correlation` (d, k), `p_value` (d, k), `match` (d,): the factor of each code, or -1.
     """
@@ -34,10 +35,10 @@ def retrieved_factors(
     strength = np.where(p_value < limit, np.abs(correlation), 0.0)
     largest = strength.max(1)
     match = np.where(largest > 0, strength.argmax(1), -1)
-    found = len(set(match[match >= 0].tolist()))
+    retrieved = len(set(match[match >= 0].tolist()))
     scores = {
-        "retrieved": found,
-        "fraction": found / labels.shape[1],
+        "retrieved": retrieved,
+        "fraction": retrieved / labels.shape[1],
         "mean": largest.mean(),
         "std": largest.std(),
         "min": largest.min(),
@@ -47,7 +48,7 @@ def retrieved_factors(
 
 
 def _spearman(a: Array, b: Array) -> Array:
-    """The correlation of ranks of all pairs of columns, ties at their mean; 0 where a column is constant: (d, k)."""
+    """Spearman correlations of all pairs of columns, (d, k); 0 if a column is constant."""
     from scipy.stats import rankdata
 
     ranks = []
@@ -59,7 +60,7 @@ def _spearman(a: Array, b: Array) -> Array:
 
 
 def _p_value(correlation: Array, n: int) -> Array:
-    """Two-sided, by Student's t with n - 2 degrees of freedom, as SciPy's `spearmanr` has it."""
+    """Two-sided p-values by Student's t with n - 2 degrees of freedom, as in SciPy's `spearmanr`."""
     from scipy.stats import t as student
 
     if n < 3:

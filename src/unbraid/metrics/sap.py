@@ -24,15 +24,15 @@ def sap(
     groups: Sequence[Sequence[int]] | None = None,
     rng: Rng = None,
 ) -> Scores:
-    """The mean over factors of the difference between the two codes that predict the factor best, one code at a time.
+    """The mean over factors of the gap between the two codes that, each on its own, predict the factor best.
 
-    Predictors: `svm` (linear, C=0.01, classes `balanced` by weight; accuracy on the test set), `logistic`, `tree`
-    (accuracy too), `r2` (squared correlation on the training set, for factors whose values are numbers, continuous or
-    not). Range [0, 1]; 1 where one code predicts each factor and no other code tells anything, which a classifier
-    cannot reach: the second best code still guesses. 0 where codes come in pairs. `standardised` gives codes mean 0 and
-    deviation 1 first, as assumptions' appendix B has it and the reference code does not. `groups` of columns predict
-    together, as one code would, for learners whose features have more than one dimension (not for `r2`). With a single
-    code or group the second counts 0.
+    Predictors: `svm` (linear, C=0.01, classes `balanced` by weight), `logistic` and `tree` by their accuracy on the
+    test set; `r2`, the squared correlation on the training set, for numeric factors, continuous or not. Range [0, 1]. 1
+    if one code predicts each factor and all others are uninformative, which no classifier reaches because the second
+    best code can still guess. 0 if every code has a copy. `standardised` scales codes to mean 0 and standard deviation
+    1 first, as in assumptions, appendix B, but not in the reference code. `groups` of columns predict together as if
+    they were one code, for learners whose features have several dimensions (not for `r2`). With a single code or group
+    the second best is 0.
 
     `arrays`: `predictability` (codes or groups, k), `per_factor` (k,).
     """
@@ -40,12 +40,12 @@ def sap(
         raise InputError(f"there is no predictor '{predictor}'{nearest(predictor, PREDICTORS)}")
     if predictor == "r2":
         if groups is not None:
-            raise InputError("groups are for classifiers; predictor='r2' takes one code at a time")
+            raise InputError("groups are for classifiers; predictor='r2' uses one code at a time")
         table, labels = paired(codes, factors)
         scores = _squared_correlation(table, labels)
     else:
-        right = f"sap with predictor='{predictor}' fits a classifier: take predictor='r2'"
-        train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, right)
+        remedy = f"sap with predictor='{predictor}' fits a classifier: use predictor='r2'"
+        train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, remedy)
         width = train_codes.shape[1]
         chosen = [[code] for code in range(width)] if groups is None else checked_groups(width, groups)
         if standardised:
@@ -57,14 +57,13 @@ def sap(
 
 
 def _squared_correlation(codes: Array, labels: Array) -> Array:
-    """cov(z, v)² / (var z · var v), 0 where a variance is at most 1e-12: (d, k)."""
+    """cov(z, v)² / (var z · var v), (d, k); 0 if the variance of z is at most 1e-12, as in the reference code."""
     z, v = codes - codes.mean(0), labels - labels.mean(0)
     n = len(codes) - 1
     covariance, var_z, var_v = z.T @ v / n, (z**2).sum(0) / n, (v**2).sum(0) / n
     spread = var_z[:, None] * var_v
     moving = (var_z[:, None] > 1e-12) & (var_v > 0)
-    found: Array = np.divide(covariance**2, spread, out=np.zeros_like(covariance), where=moving)
-    return found
+    return np.asarray(np.divide(covariance**2, spread, out=np.zeros_like(covariance), where=moving))
 
 
 def _accuracies(
@@ -73,11 +72,11 @@ def _accuracies(
     scores = np.zeros((len(groups), labels.shape[1]))
     for column in range(labels.shape[1]):
         target, truth = labels[:, column], test_labels[:, column]
-        for place, group in enumerate(groups):
+        for index, group in enumerate(groups):
             if np.ptp(target) == 0:  # every guess is right; no code is better than another
-                scores[place, column] = 1.0
+                scores[index, column] = 1.0
                 continue
-            scores[place, column] = np.mean(model.fit(codes[:, group], target).predict(test_codes[:, group]) == truth)
+            scores[index, column] = np.mean(model.fit(codes[:, group], target).predict(test_codes[:, group]) == truth)
     return scores
 
 

@@ -1,4 +1,4 @@
-"""Wasserstein correlation of a Gaussian fit to the codes (Xiao & Wang 2019)."""
+"""Wasserstein correlation of a Gaussian fitted to the codes (Xiao & Wang 2019)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from unbraid.metrics._arrays import Rng, Scores, as_codes
 
 
 def wasserstein_correlation(codes: Any, *, rng: Rng = None) -> Scores:
-    """W₂² between N(0, C) and N(0, diag C): 2 tr C - 2 tr (C diag C)^½, and the same over tr C (`normalised`).
+    """W₂² between N(0, C) and N(0, diag C): 2 tr C - 2 tr (C diag C)^½, and that divided by tr C (`normalised`).
 
-    At least 0; 0 where the codes are uncorrelated. `normalised` does not change when all codes are scaled together.
+    At least 0; 0 if the codes are uncorrelated. `normalised` is invariant to scaling all codes together.
     """
     table = as_codes(codes)
     covariance = np.atleast_2d(np.cov(table, rowvar=False))
     variances = np.diag(covariance)
-    # C diag C is similar to the symmetric D^½ C D^½; the trace of its root is a sum over eigenvalues, singular or not
+    # C diag C is similar to the symmetric D^½ C D^½; its root has a trace even if C is singular
     roots = np.sqrt(variances)
     cross = np.sqrt(np.linalg.eigvalsh(roots[:, None] * covariance * roots).clip(0)).sum()
     distance = max(0.0, 2 * variances.sum() - 2 * cross)

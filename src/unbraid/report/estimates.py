@@ -1,186 +1,463 @@
-"""Numbers with their intervals over seeds, and what they say of a claim.
+"""Numbers with 95 % intervals over seeds, from arrays of scores.
 
-Values come with a row a data set and a column a seed; NaN where a model is missing. Data sets are taken as given and
-seeds as drawn: an interval says what other seeds would have shown. It is Student's: with three seeds a resampling of
-them would be too sure of itself.
+Values come as (data sets, seeds) unless a function says otherwise, with NaN where a model is missing. Data sets,
+settings and metrics are taken as given and seeds as drawn: an interval says what other seeds would have shown. Each
+estimator says from how many seeds it gives an interval; below that number it gives the value alone, because no
+interval was found that covers the truth often enough. `bench/coverage.py` prints how often each of them covers it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import fdtri, stdtrit
+
+from unbraid.errors import InputError
 
 Array = np.ndarray[Any, Any]
 
-SEEDS = 3  # of a data set, below which nothing is said of its spread
 LEVEL = 0.95
+LOW, HIGH = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+SEEDS = 3
+"""The fewest seeds, of a data set or setting, from which any estimator gives an interval."""
 
 
 def number(value: float, form: str = ".2f") -> str:
-    """With a real minus sign, and none before a zero."""
-    shown = f"{value:{form}}"
-    return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
+    """The number as text, with a real minus sign, and none before a zero."""
+    text = f"{value:{form}}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval, NaN where there are too few seeds for one."""
+    """A number with its 95 % interval; NaN bounds where there are too few seeds for one."""
 
     value: float
     low: float = math.nan
     high: float = math.nan
+    data_sets: int = field(default=0, compare=False)
+    """How many data sets it rests on; 0 where that is not counted."""
+    seeds: int = field(default=0, compare=False)
+    """How many seeds the smallest of its groups has; 0 where that is not counted."""
 
     @property
     def known(self) -> bool:
+        """Whether there is a number at all."""
         return math.isfinite(self.value)
 
+    @property
+    def has_interval(self) -> bool:
+        return not (math.isnan(self.low) or math.isnan(self.high))
+
     def side(self, threshold: float) -> str:
-        """`above` or `below` where the whole interval is, else `unclear`."""
+        """`above` or `below` where the whole interval is there, else `unclear`."""
         if self.low > threshold:
             return "above"
         return "below" if self.high < threshold else "unclear"
 
-    def map(self, rising: Callable[[float], float]) -> Estimate:
-        """Of a function that rises, such as exp."""
-        return Estimate(*(rising(value) for value in (self.value, self.low, self.high)))
+    def map(self, increasing: Callable[[float], float]) -> Estimate:
+        """The estimate of an increasing function of the number, such as exp."""
+        value, low, high = (increasing(end) for end in (self.value, self.low, self.high))
+        return Estimate(value, low, high, self.data_sets, self.seeds)
 
     def text(self, form: str = ".2f") -> str:
+        """`0.50 [0.25, 0.75]`, the value alone without an interval, `not known` without a value."""
         if not self.known:
             return "not known"
         shown = number(self.value, form)
-        if math.isnan(self.low):
+        if not self.has_interval:
             return shown
         if math.isinf(self.low) and math.isinf(self.high):
             return f"{shown} [no bounds]"
         return f"{shown} [{number(self.low, form)}, {number(self.high, form)}]"
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """The mean over data sets, the variance of that mean, and how sure that variance is."""
-
-    mean: Array
-    """(k,)"""
-    covariance: Array
-    """(k, k)"""
-    shares: Array
-    """(data sets, k, k): each data set's part of the covariance."""
-    seeds: Array
-    """(data sets,)"""
-
-    def margin(self, weights: Array) -> float:
-        """The factor from standard error to half an interval, for a weighted sum: by Welch and Satterthwaite."""
-        from scipy.stats import t as student
-
-        parts = np.einsum("gij,i,j->g", self.shares, weights, weights)
-        total, doubt = float(parts.sum()), float((parts**2 / (self.seeds - 1)).sum())
-        freedom = total**2 / doubt if doubt > 0 else float((self.seeds - 1).sum())
-        return float(student.ppf((1 + LEVEL) / 2, freedom))
+UNKNOWN = Estimate(math.nan)
 
 
-def _moments(values: Array) -> _Moments | None:
-    """Of k numbers a data set and seed (data sets, seeds, k), where all k are known; None with too few seeds.
+# Plain numbers
 
-    Data sets with fewer than three seeds are left out.
+
+def known(values: Any) -> Array:
+    """The finite ones among some values, as one row."""
+    flat = np.asarray(values, float).ravel()
+    return np.asarray(flat[np.isfinite(flat)])
+
+
+def average(values: Iterable[float] | Array) -> float:
+    """The mean of the finite ones among some values, without an interval; NaN of none."""
+    finite = known(values if isinstance(values, np.ndarray) else list(values))
+    return float(finite.mean()) if finite.size else math.nan
+
+
+def counted(values: Array, seeds: int = SEEDS) -> int:
+    """How many data sets have at least so many seeds."""
+    return int((np.isfinite(np.atleast_2d(values)).sum(1) >= seeds).sum())
+
+
+# Means
+
+
+def mean(values: Iterable[float] | Array) -> Estimate:
+    """The mean over data sets of the mean over seeds, of values (data sets, seeds) or (seeds,).
+
+    Student's interval, with the degrees of freedom of Welch and Satterthwaite where there are several data sets. Data
+    sets with fewer than three seeds are left out; where all have fewer, they give a value without an interval.
+    Outcomes that are either 0 or 1 belong to `share`.
+
+    >>> mean([0.1, 0.4, 0.2]).text()
+    '0.23 [−0.15, 0.61]'
     """
-    rows = [row[np.isfinite(row).all(1)] for row in values]
-    rows = [row for row in rows if len(row) >= SEEDS]
-    if not rows:
-        return None
-    shares = np.stack([np.cov(row.T, ddof=1).reshape(row.shape[1], -1) / len(row) for row in rows]) / len(rows) ** 2
-    mean = np.stack([row.mean(0) for row in rows]).mean(0)
-    return _Moments(mean, shares.sum(0), shares, np.array([len(row) for row in rows]))
+    rows = _table(values)
+    groups = [row for row in map(known, rows) if len(row) >= SEEDS]
+    if not groups:
+        return Estimate(average(average(row) for row in rows))
+    return _combined([(group, 1 / len(groups)) for group in groups], len(groups))
 
 
-def mean(values: Iterable[float] | Array) -> float:
-    """The mean of what is known; NaN of nothing."""
-    found = np.asarray(values if isinstance(values, np.ndarray) else list(values), float)
-    found = found[np.isfinite(found)]
-    return float(found.mean()) if found.size else math.nan
+def difference(first: Iterable[float] | Array, second: Iterable[float] | Array, *, paired: bool = False) -> Estimate:
+    """The mean of the first minus the mean of the second, over data sets: each (data sets, seeds) or (seeds,).
 
-
-def estimate(values: Array) -> Estimate:
-    """The mean over data sets of the mean over seeds, of values (data sets, seeds) or (seeds,), with its t interval.
-
-    Without an interval where no data set has three seeds.
+    Unpaired, the runs of the two have nothing in common, and may differ in number: Welch's interval. Paired, values in
+    the same place belong to one seed, and a seed that misses one of them is left out. Data sets with fewer than three
+    seeds of either are left out.
     """
-    values = np.atleast_2d(np.asarray(values, float))
-    found = _moments(values[..., None])
-    if found is None:
-        return Estimate(mean(mean(row) for row in values))
-    value, half = float(found.mean[0]), found.margin(np.ones(1)) * math.sqrt(found.covariance[0, 0])
-    return Estimate(value, value - half, value + half)
+    a, b = _table(first), _table(second)
+    if len(a) != len(b) or (paired and a.shape != b.shape):
+        raise InputError(f"there are values of shapes {a.shape} and {b.shape}; expected the same data sets"
+                         f"{' and seeds' if paired else ''}")  # fmt: skip
+    if paired:
+        return mean(a - b)
+    rows = list(zip(map(known, a), map(known, b), strict=True))
+    pairs = [(left, right) for left, right in rows if min(len(left), len(right)) >= SEEDS]
+    if not pairs:
+        return Estimate(average(average(left) - average(right) for left, right in rows))
+    groups = [(row, sign / len(pairs)) for pair in pairs for row, sign in zip(pair, (1, -1), strict=True)]
+    return _combined(groups, len(pairs))
+
+
+def _table(values: Iterable[float] | Array) -> Array:
+    return np.atleast_2d(np.asarray(values if isinstance(values, np.ndarray) else list(values), float))
+
+
+def _combined(groups: Sequence[tuple[Array, float]], data_sets: int) -> Estimate:
+    """The weighted sum of the means of independent groups."""
+    value = sum(weight * float(row.mean()) for row, weight in groups)
+    parts = np.array([weight**2 * float(row.var(ddof=1)) / len(row) for row, weight in groups])
+    sizes = np.array([len(row) for row, _ in groups])
+    half = _margin(parts, sizes - 1) * math.sqrt(parts.sum())
+    return Estimate(value, value - half, value + half, data_sets, int(sizes.min()))
+
+
+def _margin(parts: Array, freedom: Array) -> float:
+    """From a standard error to half an interval: Student's t with Welch and Satterthwaite's degrees of freedom.
+
+    `parts` are the variances whose sum is the square of the standard error, each known with its degrees of freedom.
+    """
+    doubt = float((parts**2 / freedom).sum())
+    total = float(parts.sum()) ** 2 / doubt if doubt > 0 else float(freedom.sum())
+    return float(stdtrit(total, HIGH))
 
 
 def ratio(above: Array, below: Array) -> Estimate:
-    """The ratio of two means over (data sets, seeds), with the interval of Fieller (1954).
+    """The ratio of two means over (data sets, seeds), seeds matched, with the interval of Fieller (1954).
 
     It holds every r for which the mean of above - r · below is not clearly different from 0. It has no bounds where
-    the lower mean itself is not clearly different from 0.
+    the lower mean itself is not clearly different from 0. From three seeds of a data set on.
     """
-    above, below = (np.atleast_2d(np.asarray(part, float)) for part in (above, below))
-    found = _moments(np.stack([above, below], -1))
-    if found is None:
-        both = np.isfinite(above) & np.isfinite(below)
-        divisor = mean(np.where(both, below, np.nan))
-        return Estimate(mean(np.where(both, above, np.nan)) / divisor if divisor else math.nan)
-    a, b = found.mean.tolist()
-    if b == 0:
-        return Estimate(math.nan)
-    value = a / b
-    t = found.margin(np.array([1.0, -value]))
-    (aa, ab), (_, bb) = (t**2 * found.covariance).tolist()
-    # (a - r b)² <= t² var(a - r b), solved for r
-    square, middle, rest = b * b - bb, a * b - ab, a * a - aa
+    a, b = _table(above), _table(below)
+    if a.shape != b.shape:
+        raise InputError(f"there are values of shapes {a.shape} and {b.shape}; expected the same data sets and seeds")
+    rows = [pair[np.isfinite(pair).all(1)] for pair in np.stack([a, b], -1)]
+    groups = [pair for pair in rows if len(pair) >= SEEDS]
+    if not groups:
+        means = [average(average(pair[:, side]) for pair in rows) for side in (0, 1)]
+        return Estimate(means[0] / means[1] if means[1] else math.nan)
+    top, bottom = np.mean([pair.mean(0) for pair in groups], 0).tolist()
+    if bottom == 0:
+        return UNKNOWN
+    value, sizes = top / bottom, np.array([len(pair) for pair in groups])
+    shares = np.stack([np.cov(pair.T, ddof=1) / len(pair) for pair in groups]) / len(groups) ** 2
+    weights = np.array([1, -value])
+    t = _margin(np.einsum("gij,i,j->g", shares, weights, weights), sizes - 1)
+    (aa, ab), (_, bb) = (t**2 * shares.sum(0)).tolist()
+    counts = {"data_sets": len(groups), "seeds": int(sizes.min())}
+    # (top - r bottom)² <= t² var(top - r bottom), solved for r
+    square, middle, rest = bottom**2 - bb, top * bottom - ab, top**2 - aa
     if square <= 0:
-        return Estimate(value, -math.inf, math.inf)
+        return Estimate(value, -math.inf, math.inf, **counts)
     root = math.sqrt(max(middle**2 - square * rest, 0.0))
-    return Estimate(value, (middle - root) / square, (middle + root) / square)
+    return Estimate(value, (middle - root) / square, (middle + root) / square, **counts)
 
 
-def counted(values: Array) -> int:
-    """How many data sets have seeds enough."""
-    return int((np.isfinite(np.atleast_2d(values)).sum(1) >= SEEDS).sum())
+# Spreads
+
+
+def spread_ratio(first: Array, *others: Array) -> Estimate:
+    """The standard deviation of the first over that within the others, taken together; each (seeds,).
+
+    The interval of the F test, from three seeds on. Not known where the others do not vary at all.
+    """
+    a, groups = known(first), [group for group in map(known, others) if len(group) > 1]
+    freedom = sum(len(group) - 1 for group in groups)
+    if len(a) < 2 or not freedom:
+        return UNKNOWN
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / freedom
+    if within == 0:
+        return UNKNOWN
+    value = math.sqrt(a.var(ddof=1) / within)
+    if len(a) < SEEDS or max(map(len, groups)) < SEEDS:
+        return Estimate(value)
+    low, high = (float(fdtri(len(a) - 1, freedom, end)) for end in (HIGH, LOW))
+    seeds = min(len(a), *map(len, groups))
+    return Estimate(value, value / math.sqrt(low), value / math.sqrt(high), 1, seeds)
+
+
+# Shares of outcomes
+
+
+def share(outcomes: Iterable[float] | Array) -> Estimate:
+    """The share of outcomes that are successes, of outcomes 0 and 1 of any shape: the exact interval.
+
+    By Clopper and Pearson (1934). It covers at least 95 %, also where outcomes of different settings have different
+    probabilities, and with a single outcome.
+    """
+    from scipy.stats import binomtest
+
+    flat = known(outcomes if isinstance(outcomes, np.ndarray) else list(outcomes))
+    if not np.isin(flat, (0, 1)).all():
+        raise InputError(f"an outcome is {flat[~np.isin(flat, (0, 1))][0]:g}; expected 0 or 1")
+    if not len(flat):
+        return UNKNOWN
+    bounds = binomtest(int(flat.sum()), len(flat)).proportion_ci(LEVEL)
+    return Estimate(float(flat.mean()), float(bounds.low), float(bounds.high), seeds=len(flat))
+
+
+# Rank correlations
+
+
+def rank_correlation(first: Array, second: Array) -> Estimate:
+    """Spearman's correlation of two scores over the models of a data set: each (settings, seeds).
+
+    Or (data sets, settings, seeds): the mean over data sets on Fisher's scale. Settings are taken as given, so the
+    interval comes from leaving out one model at a time within its setting. From three seeds per setting on. The two
+    may also be one score on two data sets, models of a setting being matched by their place.
+    """
+    a, b = (np.asarray(scores, float) for scores in (first, second))
+    if a.shape != b.shape or a.ndim not in (2, 3):
+        raise InputError(f"there are scores of shapes {a.shape} and {b.shape}; expected two of (settings, seeds)")
+    pairs = zip(a[None] if a.ndim == 2 else a, b[None] if b.ndim == 2 else b, strict=True)
+    parts = [part for x, y in pairs if (part := _spearman(x, y)) is not None]
+    return _on_fishers_scale(parts)
+
+
+def trend(scores: Array) -> Estimate:
+    """How steadily scores rise with a strength, from -1 to 1: Somers' D of (strengths, seeds), weakest first.
+
+    The probability that of two models of different strengths the stronger one has the higher score, minus that of the
+    lower one. Unlike Spearman's and Kendall's correlations it reaches ±1 whatever the number of seeds per strength. Or
+    (data sets, strengths, seeds): the mean over data sets on Fisher's scale.
+    """
+    values = np.asarray(scores, float)
+    if values.ndim not in (2, 3):
+        raise InputError(f"there are scores of shape {values.shape}; expected (strengths, seeds)")
+    tables = values[None] if values.ndim == 2 else values
+    return _on_fishers_scale([part for table in tables if (part := _somers(table)) is not None])
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Where a claim puts its numbers. It is stated before they are known."""
+class _Correlation:
+    """A correlation of one data set, on Fisher's scale."""
 
-    numbers: str
-    """What is measured, in a few words."""
-    side: str
-    """`above` or `below` the threshold, or `within` the threshold on both sides of 0."""
-    threshold: float
-    share: float = 1.0
-    """Of the numbers, that have to be there."""
+    value: float
+    scaled: float
+    """Its inverse hyperbolic tangent, finite also where it is ±1."""
+    variances: Array
+    """Of `scaled`, from each setting; empty with too few seeds."""
+    freedom: Array
+    seeds: int
 
-    def verdict(self, estimates: Iterable[Estimate]) -> str:
-        stands = [self._stands(entry) for entry in estimates]
-        needed = math.ceil(self.share * len(stands) - 1e-9)
-        if stands and stands.count("for") >= needed:
-            return "holds"
-        return "does not hold" if stands.count("against") > len(stands) - needed else "cannot be said"
 
-    def _stands(self, entry: Estimate) -> str:
-        if self.side == "within":
-            inside = entry.low > -self.threshold and entry.high < self.threshold
-            outside = entry.low > self.threshold or entry.high < -self.threshold
-        else:
-            found = entry.side(self.threshold)
-            inside, outside = found == self.side, found not in (self.side, "unclear")
-        return "for" if inside else "against" if outside else "unclear"
+def _on_fishers_scale(parts: Sequence[_Correlation]) -> Estimate:
+    if not parts:
+        return UNKNOWN
+    value = parts[0].value if len(parts) == 1 else math.tanh(sum(part.scaled for part in parts) / len(parts))
+    if not all(len(part.variances) for part in parts):
+        return Estimate(value)
+    scaled = sum(part.scaled for part in parts) / len(parts)
+    variances = np.concatenate([part.variances for part in parts]) / len(parts) ** 2
+    half = _margin(variances, np.concatenate([part.freedom for part in parts])) * math.sqrt(variances.sum())
+    low = -1.0 if all(part.value == -1 for part in parts) else math.tanh(scaled - half)
+    high = 1.0 if all(part.value == 1 for part in parts) else math.tanh(scaled + half)
+    return Estimate(value, low, high, len(parts), min(part.seeds for part in parts))
 
-    def text(self) -> str:
-        place = f"within ±{self.threshold:g}" if self.side == "within" else f"{self.side} {self.threshold:g}"
-        every = "every" if self.share == 1 else f"at least {self.share:.0%} of the"
-        other = "one is" if self.share == 1 else "too many are"
-        return (
-            f"{self.numbers}: holds where {every} 95 % interval{'' if self.share == 1 else 's'} "
-            f"{'is' if self.share == 1 else 'are'} {place}, does not hold where {other} wholly on the other side, "
-            f"cannot be said otherwise"
-        ).replace(" -", " −")
+
+def _spearman(x: Array, y: Array) -> _Correlation | None:
+    """Of scores (settings, seeds); None where it is not defined."""
+    both = np.isfinite(x) & np.isfinite(y)
+    settings, a, b = np.nonzero(both)[0], x[both], y[both]
+    count = len(a)
+    if count < 3:
+        return None
+    lower = [np.asarray((one > one[:, None]) + 0.5 * (one == one[:, None])) for one in (a, b)]
+    for matrix in lower:
+        np.fill_diagonal(matrix, 0)  # [i, j]: what leaving out model i takes off the rank of model j
+    ranks = [matrix.sum(0) - (count - 1) / 2 for matrix in lower]
+    totals = [-rank - matrix.sum(1) for rank, matrix in zip(ranks, lower, strict=True)]
+
+    def covariance(i: int, j: int) -> Array:
+        """Of the ranks without each model, times the number of others."""
+        changes = -lower[i] @ ranks[j] - lower[j] @ ranks[i] + (lower[i] * lower[j]).sum(1)
+        return np.asarray(ranks[i] @ ranks[j] - ranks[i] * ranks[j] + changes - totals[i] * totals[j] / (count - 1))
+
+    scale = math.sqrt(float(ranks[0] @ ranks[0]) * float(ranks[1] @ ranks[1]))
+    if scale == 0:
+        return None
+    value = float(np.clip(ranks[0] @ ranks[1] / scale, -1, 1))
+    norm = np.sqrt(np.maximum(covariance(0, 0) * covariance(1, 1), 0))
+    without = np.divide(covariance(0, 1), norm, out=np.full(count, value), where=norm > 0)
+    return _correlation(value, without, settings, smallest=6 / (count**3 - count))
+
+
+def _somers(table: Array) -> _Correlation | None:
+    """Of scores (strengths, seeds); None with fewer than two strengths."""
+    there = np.isfinite(table)
+    strength, values = np.nonzero(there)[0], table[there]
+    order = np.sign(strength - strength[:, None])
+    agree, pairs = order * np.sign(values - values[:, None]), np.abs(order)
+    total, number = float(agree.sum()), float(pairs.sum())
+    if number == 0:
+        return None
+    left = number - 2 * pairs.sum(1)
+    without = np.divide(total - 2 * agree.sum(1), left, out=np.full(len(values), total / number), where=left > 0)
+    return _correlation(total / number, without, strength, smallest=1 / number)
+
+
+def _correlation(value: float, without: Array, groups: Array, smallest: float) -> _Correlation:
+    """From a correlation and what it is without each model, by the group that the model belongs to.
+
+    `smallest` is half of the smallest step below 1 that it can take: a correlation of 1 is put there on Fisher's scale.
+    """
+    most = 1 - smallest
+    scaled = math.atanh(min(max(value, -most), most))
+    sizes = np.bincount(groups)
+    sizes = sizes[sizes > 0]
+    if sizes.min() < SEEDS:
+        return _Correlation(value, scaled, np.empty(0), np.empty(0), int(sizes.min()))
+    slope = 1 / (1 - min(abs(value), most) ** 2)
+    deleted = [without[groups == group] for group in np.unique(groups)]
+    variances = np.array([(len(row) - 1) ** 2 / len(row) * float(row.var(ddof=1)) for row in deleted]) * slope**2
+    floor = 0.5 / len(without)
+    if variances.sum() < floor:
+        variances = variances + (floor - variances.sum()) / len(variances)
+    return _Correlation(value, scaled, variances, sizes - 1.0, int(sizes.min()))
+
+
+# Any other statistic
+
+
+def jackknife(statistic: Callable[[Array], float], values: Array) -> Estimate:
+    """Any smooth statistic of values (groups, seeds, …); its interval leaves out one seed of a group at a time.
+
+    Groups are data sets or settings. The statistic gets the values with NaN in place of what is left out. It must not
+    hang on a maximum or on a median, for which leaving one out says nothing of the spread.
+    """
+    values = np.asarray(values, float)
+    flat = np.isfinite(values).reshape(*values.shape[:2], -1).any(2)
+    value = float(statistic(values))
+    sizes = flat.sum(1)
+    groups = np.flatnonzero(sizes)
+    if not math.isfinite(value) or not len(groups) or sizes[groups].min() < SEEDS:
+        return Estimate(value)
+    variances = []
+    for group in groups:
+        replicates = []
+        for seed in np.flatnonzero(flat[group]):
+            without = values.copy()
+            without[group, seed] = np.nan
+            replicates.append(float(statistic(without)))
+        variances.append((len(replicates) - 1) ** 2 / len(replicates) * float(np.var(replicates, ddof=1)))
+    half = _margin(np.array(variances), sizes[groups] - 1) * math.sqrt(sum(variances))
+    return Estimate(value, value - half, value + half, seeds=int(sizes[groups].min()))
+
+
+# Choosing settings
+
+
+def probability_beats_random(scores: Array, *, same_metric: bool, same_data: bool) -> Estimate:
+    """How often the setting with the highest score does at least as well as a random one, on another seed.
+
+    Of scores (data sets, metrics, settings, seeds): on a data set, a metric and a seed the setting with the highest
+    score is chosen (the first of several). It is compared with a setting drawn at random, both trained with one other
+    seed, on the same or another metric and the same or another data set. Doing equally well counts as success, and the
+    random setting may be the chosen one. The interval leaves out one seed of a data set at a time.
+    """
+    scores = np.asarray(scores, float)
+    if scores.ndim != 4:
+        raise InputError(f"there are scores of shape {scores.shape}; expected (data sets, metrics, settings, seeds)")
+    if not scores.size:
+        return UNKNOWN
+    table = _beaten(choices(scores), wins(scores), same_metric, same_data)
+    seeds = np.isfinite(scores).any((1, 2))  # (data sets, seeds)
+    value = _mean_of_cells(table, seeds)
+    sizes = seeds.sum(1)
+    there = np.flatnonzero(sizes)
+    if not math.isfinite(value) or sizes[there].min() < SEEDS:
+        return Estimate(value)
+    variances = []
+    for data in there:
+        replicates = []
+        for seed in np.flatnonzero(seeds[data]):
+            kept = seeds.copy()
+            kept[data, seed] = False
+            replicates.append(_mean_of_cells(table, kept))
+        variances.append((len(replicates) - 1) ** 2 / len(replicates) * float(np.var(replicates, ddof=1)))
+    half = _margin(np.array(variances), sizes[there] - 1) * math.sqrt(sum(variances))
+    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0), len(there), int(sizes[there].min()))
+
+
+def choices(scores: Array) -> Array:
+    """The setting with the highest score, of scores (…, settings, seeds): (…, seeds), -1 where there is none."""
+    finite = np.isfinite(scores)
+    best = np.where(finite, scores, -np.inf).argmax(-2)
+    return np.asarray(np.where(finite.any(-2), best, -1))
+
+
+def wins(scores: Array) -> Array:
+    """The share of settings that each does at least as well as, with the same seed: the shape of the scores."""
+    finite = np.isfinite(scores)
+    better = (scores[..., :, None, :] >= scores[..., None, :, :]).sum(-2)  # NaN is never at least as good, nor beaten
+    return np.asarray(np.where(finite, better / np.maximum(finite.sum(-2, keepdims=True), 1), np.nan))
+
+
+def _beaten(chosen: Array, shares: Array, same_metric: bool, same_data: bool) -> Array:
+    """The mean over pairs of metrics (data sets, data sets, seeds, seeds): chosen on the first, compared on the second.
+
+    NaN where the case does not allow it, or a model is missing.
+    """
+    sets, metrics, seeds = chosen.shape
+    found = np.full((sets, sets, seeds, seeds), np.nan)
+    for one, other in np.ndindex(sets, sets):
+        if (one == other) != same_data:
+            continue
+        total, count = np.zeros((seeds, seeds)), np.zeros((seeds, seeds))
+        for metric, compared in np.ndindex(metrics, metrics):
+            if (metric == compared) == same_metric:
+                choice = chosen[one, metric]
+                won = np.where((choice >= 0)[:, None], shares[other, compared][choice], np.nan)
+                total, count = total + np.nan_to_num(won), count + np.isfinite(won)
+        np.fill_diagonal(count, 0)  # another seed
+        found[one, other] = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return found
+
+
+def _mean_of_cells(table: Array, seeds: Array) -> float:
+    """The mean over pairs of data sets of the mean over pairs of their seeds."""
+    kept = seeds[:, None, :, None] & seeds[None, :, None, :] & np.isfinite(table)
+    count = kept.sum((2, 3))
+    total = np.where(kept, table, 0).sum((2, 3))
+    return average((total[count > 0] / count[count > 0]).ravel())

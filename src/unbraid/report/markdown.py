@@ -7,18 +7,21 @@ from pathlib import Path
 
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
-from unbraid.report.parts import Claim, Section
+from unbraid.report.claims import Judged
+from unbraid.report.parts import Section
 
 START, END = "<!-- verdicts: written by `unbraid report --readme` -->", "<!-- end of verdicts -->"
 
 
 def verdicts(sections: Sequence[Section]) -> str:
-    """The claims of all sections, a row each."""
+    """The claims of all sections, one row each."""
     lines = ["| | claim | the paper | here | verdict |", "|---|---|---|---|---|"]
     for section in sections:
         for item in section.items:
-            if isinstance(item, Claim):
-                cells = (section.title.split(" ")[0], item.words, item.paper, item.ours, f"**{item.verdict}**")
+            if isinstance(item, Judged):
+                first = f" (first edition: {item.first_verdict})" if item.first_verdict else ""
+                verdict = f"**{item.verdict}**{first}"
+                cells = (section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
                 lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -22,8 +22,8 @@ _TITLES = {"unit_traversals": "Traversals from −1 to 1", "umap": "UMAP of the 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#882255")  # by Okabe and Ito
 
 
-def overview(runs: pd.DataFrame, draw: int = SHOWN) -> list[Section]:
-    """Sections on any folder of runs. Up to `draw` runs that are done and have no pictures get them now."""
+def overview(runs: pd.DataFrame, out: Path | None = None, draw: int = SHOWN) -> list[Section]:
+    """Sections on any folder of runs. Up to `draw` finished runs without pictures get them, in the folder `out`."""
     sections = []
     runs = runs.reset_index(drop=True)
     if main_scores(runs):
@@ -31,7 +31,7 @@ def overview(runs: pd.DataFrame, draw: int = SHOWN) -> list[Section]:
     terms = [name for name in runs.columns if str(name).startswith("terms.") and runs[name].notna().any()]
     if terms:
         sections.append(_terms(runs, terms))
-    if shown := _pictures(runs, draw):
+    if shown := _pictures(runs, out, draw):
         sections.append(shown)
     if "state" in runs and (~runs["state"].isin(STANDING)).any():
         sections.append(_unfinished(runs))
@@ -110,12 +110,12 @@ def _terms(runs: pd.DataFrame, terms: list[str]) -> Section:
     return Section("Terms", text, [Table("terms", "Terms of the runs", frame)])
 
 
-def _pictures(runs: pd.DataFrame, draw: int) -> Section | None:
+def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None:
     """Traversals and reconstructions of up to a dozen runs."""
     labels = names(runs)
     items = []
     for number, place in enumerate(choose(runs, SHOWN)):
-        paths, _ = pictures(Path(runs["run"][place]), make=number < draw)
+        paths, _ = pictures(Path(runs["run"][place]), out, make=number < draw)
         for kind in PICTURES:
             if kind in paths:
                 image = _opened(paths[kind])

@@ -27,8 +27,9 @@ from markdown_it import MarkdownIt
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.report import drawings
+from unbraid.report.claims import VERDICTS, Judged
 from unbraid.report.numbers import digits, numeric, plain, written
-from unbraid.report.parts import VERDICTS, Claim, Figure, Picture, Section, Table
+from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.runs import choose, columns, pictures, portable
 
 EMBEDDED = 6_000_000  # bytes of runs' pictures that the page holds; it links to the others
@@ -66,7 +67,7 @@ def _file(name: str) -> str:
 
 def _summary(sections: Sequence[Section], runs: pd.DataFrame) -> str:
     """How many claims hold and how many runs are done."""
-    verdicts = Counter(item.verdict for section in sections for item in section.items if isinstance(item, Claim))
+    verdicts = Counter(item.verdict for section in sections for item in section.items if isinstance(item, Judged))
     states = Counter(str(state) for state in runs.get("state", []))
     lines = []
     if total := sum(verdicts.values()):
@@ -104,7 +105,7 @@ class _Page:
         items = ""
         for kind, found in groupby(section.items, key=type):
             group = list(found)
-            items += _claims(group) if kind is Claim else "".join(map(self.item, group))
+            items += _claims(group) if kind is Judged else "".join(map(self.item, group))
         return self._section(section.title, _prose(section.text) + items)
 
     def _section(self, title: str, body: str) -> str:
@@ -161,10 +162,10 @@ class _Page:
         found: dict[int, dict[str, str]] = {}
         notes: dict[int, str] = {}
         left = EMBEDDED
-        missing = [place for place in range(len(runs)) if not pictures(Path(runs["run"][place]))[0]]
+        missing = [place for place in range(len(runs)) if not pictures(Path(runs["run"][place]), self.out)[0]]
         made = {missing[place] for place in choose(runs.iloc[missing].reset_index(drop=True), draw)}
         for place, folder in enumerate(runs["run"]):
-            paths, note = pictures(Path(folder), make=place in made)
+            paths, note = pictures(Path(folder), self.out, make=place in made)
             if note:
                 notes[place] = note
             for kind, path in paths.items():
@@ -191,7 +192,11 @@ def _claims(claims: Sequence[Any]) -> str:
     for claim in claims:
         mark = f'<span class="verdict v{VERDICTS.index(claim.verdict)}">{claim.verdict}</span>'
         prose = [_MARKDOWN.renderInline(text) for text in (claim.words, claim.paper, claim.ours)]
-        cells = [*prose, mark, _MARKDOWN.renderInline(claim.why)]
+        why = claim.why
+        if claim.first_verdict:
+            mark += f"<p>first edition: {claim.first_verdict}</p>"
+            why += f". First edition: {claim.first_rule}"
+        cells = [*prose, mark, _MARKDOWN.renderInline(why)]
         rows.append("".join(_claim_cell(*pair) for pair in zip(heads, cells, strict=True)))
     head = "".join(f'<th role="columnheader" scope="col">{name}</th>' for name in heads)
     body = "".join(f'<tr role="row">{row}</tr>\n' for row in rows)

@@ -9,9 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
-from unbraid.errors import InputError
-
-VERDICTS = ("holds", "does not hold", "cannot be said")
+from unbraid.report.claims import Judged
 
 
 @dataclass(frozen=True)
@@ -49,27 +47,9 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a paper says, what was measured, and whether it holds."""
-
-    words: str
-    paper: str
-    """The paper's figure, and where it stands."""
-    ours: str
-    verdict: str
-    """One of VERDICTS."""
-    why: str = ""
-    """How the verdict follows from our figure; the rule is stated before the figure is known."""
-
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise InputError(f"'{self.words}' has the verdict '{self.verdict}'; expected one of {', '.join(VERDICTS)}")
-
-
-@dataclass(frozen=True)
 class Section:
     """A part of the page. Text and captions are Markdown without pictures, headings and HTML."""
 
     title: str
     text: str = ""
-    items: Sequence[Figure | Picture | Table | Claim] = ()
+    items: Sequence[Figure | Picture | Table | Judged] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from unbraid.runs.run import Run
 
 Values = list[float | int | str | None]
 
-PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae", "factor_vae", "irs")
+PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae_score", "factor_vae_score", "irs")
 PICTURES = ("traversals", "unit_traversals", "reconstructions", "umap")
 _ERRORS = ("scores.test.squared_error", "scores.test.accuracy")  # on rows held out
 _FIRST = ("run", "state", "method", "data", "seed", "steps")
@@ -84,16 +85,24 @@ def choose(runs: pd.DataFrame, most: int) -> list[int]:
     return [place for *_, place in sorted(ranked)[:most]]
 
 
-def pictures(folder: Path, make: bool = False) -> tuple[dict[str, Path], str]:
-    """The pictures in a run's folder by kind, made first where asked for and missing; and why they cannot be made."""
-    found = {kind: path for kind in PICTURES if (path := folder / f"{kind}.png").is_file()}
-    if not make or "traversals" in found or "umap" in found:
-        return found, ""
+def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple[dict[str, Path], str]:
+    """The pictures of a run by kind, and why they cannot be made where they cannot.
+
+    Those in the run's folder, else those in the report's folder `out`; made there first where asked for and missing.
+    """
+    digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:6]
+    own = None if out is None else out / "runs" / f"{folder.name}-{digest}"
+    for above in (folder, own):
+        found = {kind: path for kind in PICTURES if above and (path := above / f"{kind}.png").is_file()}
+        if "traversals" in found or "umap" in found:
+            return found, ""
+    if not make or own is None:
+        return {}, ""
     try:
-        show(Run(folder))
+        show(Run(folder), out=own)
     except (InputError, OSError) as error:
-        return found, _local(str(error), folder)
-    return pictures(folder)
+        return {}, _local(str(error), folder)
+    return pictures(folder, out)
 
 
 @dataclass(frozen=True)

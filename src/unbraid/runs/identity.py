@@ -16,6 +16,7 @@ from typing import Any
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.methods import method_class
+from unbraid.metrics import ProtocolLike
 
 NUMBERS = 3  # raised whenever the same settings would give other numbers than before
 
@@ -57,7 +58,7 @@ def run_id(
     seed: int,
     precision: str,
     samples: int | None,
-    protocol: str | Mapping[str, Mapping[str, Any]] | None,
+    protocol: ProtocolLike | None,
     start: str | None = None,
 ) -> str:
     """The id of the job `Train` with these arguments; data made in Python, which no job has, counts as it is."""

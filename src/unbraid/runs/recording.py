@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError
 from unbraid.methods import Method, build
-from unbraid.metrics import PROTOCOLS, ScoreTable, score
+from unbraid.metrics import ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
 from unbraid.progress import progress
 from unbraid.runs.folder import now
@@ -40,7 +40,7 @@ def train(
     every: int = 100,
     checkpoint_seconds: float = 30.0,
     samples: int | None = None,
-    protocol: str | Mapping[str, Mapping[str, Any]] | None = "dlib",
+    protocol: ProtocolLike | None = "dlib",
     start: Path | str | None = None,
     keep_state: bool = False,
     id: str | None = None,
@@ -61,8 +61,8 @@ def train(
         raise InputError(f"steps is {steps}; expected at least 1")
     if seed < 0:
         raise InputError(f"seed is {seed}; expected at least 0")
-    if isinstance(protocol, str) and protocol not in PROTOCOLS:
-        raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
+    if protocol is not None:
+        as_protocol(protocol)  # a wrong one is an error before training, not after
     if every < 1:
         raise InputError(f"every is {every}; expected at least 1")
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
@@ -201,13 +201,14 @@ def _score(
     method: Method,
     data: FactorData,
     representation: Representation,
-    protocol: str | Mapping[str, Mapping[str, Any]],
+    protocol: ProtocolLike,
 ) -> None:
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
         table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)
-    table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"))
+    settings = as_protocol(protocol).metrics.get("total_correlation", {})
+    table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
     if table:
         run.save_scores(table)

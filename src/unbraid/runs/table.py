@@ -36,10 +36,11 @@ def load_runs(folder: Path | str) -> pd.DataFrame:
     Columns of settings start with `settings.`, of terms with `terms.`, of scores with `scores.`. A run that cannot be
     read has the state `damaged` and its `reason`.
     """
-    return pd.DataFrame([_row(run) for run in find_runs(folder)])
+    return pd.DataFrame([run_row(run) for run in find_runs(folder)])
 
 
-def _row(run: Run) -> dict[str, Any]:
+def run_row(run: Run) -> dict[str, Any]:
+    """One run as a row of `load_runs`."""
     row: dict[str, Any] = {"run": str(run.folder)}
     try:
         config, state = run.config, run.state

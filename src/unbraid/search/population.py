@@ -39,7 +39,8 @@ from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job
 from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
-from unbraid.jobs.training import Protocol, Train, Trained
+from unbraid.jobs.training import Train, Trained
+from unbraid.metrics import ProtocolLike
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import full_settings
 from unbraid.runs.run import Run
@@ -67,7 +68,7 @@ def evolve(
     settings: Mapping[str, Any] | None = None,
     resolution: int = 64,
     precision: str = "fp32",
-    protocol: Protocol = "dlib",
+    protocol: ProtocolLike | None = "dlib",
     samples: int | None = None,
     latest: bool = False,
     executor: Executor | None = None,
@@ -234,7 +235,7 @@ class _Loop:
         return [grown[number] for number in sorted(grown)], ran
 
     def _do(self, jobs: Sequence[Job], before: Sequence[Job], label: str) -> bool:
-        """Run the missing ones of the jobs, and of those `before` that they start with; gives whether any were."""
+        """Run what is missing of the jobs, and of those `before` that they start with; whether any was missing."""
         missing = [job for job in jobs if not self._intact(job)]
         if not missing:
             return False
@@ -251,7 +252,7 @@ class _Loop:
     def _intact(self, job: Job) -> bool:
         return self.study.state(job) == "done" and not self.study.faults(job)
 
-    def finish(self, protocol: Protocol, samples: int | None, latest: bool) -> Run:
+    def finish(self, protocol: ProtocolLike | None, samples: int | None, latest: bool) -> Run:
         """Encode and score the best model, which is trained already, in a run of its own."""
         among = self.history[-1:] if latest else self.history
         scored = [one for grown in among for one in grown if not math.isnan(one.score)]

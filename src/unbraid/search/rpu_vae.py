@@ -39,9 +39,9 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
-from unbraid.jobs.training import Protocol
 from unbraid.methods import method_class
 from unbraid.methods.vae import VAE
+from unbraid.metrics import ProtocolLike
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import full_settings
@@ -110,7 +110,7 @@ def rpu(
     settings: Mapping[str, Any] | None = None,
     resolution: int = 64,
     precision: str = "fp32",
-    protocol: Protocol = "dlib",
+    protocol: ProtocolLike | None = "dlib",
     executor: Executor | None = None,
     workers: int | None = None,
     say: Say = lambda line: None,
@@ -164,7 +164,7 @@ class _Recursion:
         self.data, self.config, self.out, self.method, self.engine, self.say = data, config, out, method, engine, say
         self.seen: list[MetaEpoch] = []
 
-    def run(self, protocol: Protocol) -> RPU:
+    def run(self, protocol: ProtocolLike | None) -> RPU:
         """Algorithm 1."""
         from unbraid.search import lineages  # a second of start-up
 
@@ -228,7 +228,7 @@ class _Recursion:
         self.note(epoch)
         return epoch
 
-    def last(self, sets: Sequence[Array], protocol: Protocol) -> History:
+    def last(self, sets: Sequence[Array], protocol: ProtocolLike | None) -> History:
         """The last population: its fitness is the median over label sets of MIG."""
         config = replace(self.config.final, seed=self.seed(0, "final"))
         out = f"final{self.config.leaf_runs}"

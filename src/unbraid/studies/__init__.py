@@ -1,7 +1,13 @@
-"""The papers' studies by name. Each is a folder: its settings at each scale, its report, its measured answer.
+"""The papers' studies by name. Each is a folder that reads in a few minutes:
 
-A study is a module with `TITLE`, `SCALES`, `jobs(scale)`, and in its report `table(folder)` and `report(runs, folder)`.
-A user's own is a Python file with `jobs(scale)`; the rest is optional.
+    study.py      TITLE, the settings at each scale (SCALES), `jobs(scale)`
+    jobs.py       kinds of job of its own, where it has any
+    analysis.py   `table(folder)`, the claims, `report(table)`: figures, tables, verdicts
+    paper.py      what the paper printed
+    README.md     the question and the measured answer
+    results/      the table of the desk run
+
+A user's own study is a Python file with `jobs(scale)`; TITLE, SCALES and `report(runs, folder)` are optional.
 """
 
 from __future__ import annotations
@@ -10,19 +16,16 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.job import Job
 from unbraid.runs.folder import Folder
-from unbraid.runs.table import load_runs
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
+    from unbraid.report.run_table import RunTable
 
 STUDIES = ("assumptions", "contrastive", "intervention", "multitask", "population")
 
@@ -35,79 +38,127 @@ class Study:
     title: str
     scales: Sequence[str]
     jobs: Callable[[str], list[Job]]
-    table: Callable[[Path], pd.DataFrame]
-    report: Callable[[pd.DataFrame, Path], list[Section] | None]
+    table: Callable[[Path], RunTable]
+    report: Callable[[RunTable], list[Section] | None]
     """None where it has no report of its own."""
     modules: tuple[Path, ...] = ()
     """Files that a worker must import to know the jobs."""
+    results: Path | None = None
+    """Where the tables of runs are kept, by scale."""
+
+    def kept(self, scale: str) -> RunTable:
+        """The table of the run that was kept at this scale."""
+        from unbraid.report.run_table import RunTable
+
+        scales = [path.name for path in sorted(self.results.glob("*")) if path.is_dir()] if self.results else []
+        if self.results is None or scale not in scales:
+            there = f"; it has {', '.join(scales)}" if scales else ""
+            raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}")
+        return RunTable.load(self.results / scale)
 
 
 def open_study(name: str) -> Study:
     """A study by its name, or from a Python file."""
     path = Path(name)
     if path.suffix == ".py" or path.is_file():
-        if not path.is_file():
-            raise InputError(f"there is no file {name}")
-        module = import_file(path)
-        return _study(str(path.resolve()), module, module.__name__, (path.resolve(),))
+        return _from_file(path)
     if name not in STUDIES:
         raise InputError(f"there is no study '{name}'{nearest(name, STUDIES)}; a path to a Python file works too")
-    return _study(name, importlib.import_module(f"unbraid.studies.{name}.study"), f"unbraid.studies.{name}.report", ())
+    module = importlib.import_module(f"unbraid.studies.{name}.study")
+
+    def table(folder: Path) -> RunTable:
+        found: RunTable = importlib.import_module(f"unbraid.studies.{name}.analysis").table(folder)
+        return found
+
+    def report(runs: RunTable) -> list[Section]:
+        sections: list[Section] = importlib.import_module(f"unbraid.studies.{name}.analysis").report(runs)
+        return sections
+
+    results = Path(str(module.__file__)).parent / "results"
+    jobs = _jobs(module.jobs, tuple(module.SCALES))
+    return Study(name, module.TITLE, tuple(module.SCALES), jobs, table, report, results=results)
 
 
-def _study(name: str, module: ModuleType, report: str, modules: tuple[Path, ...]) -> Study:
-    """`report` is the name of the module with `table` and `report`, which is imported when one of them is called."""
-
-    def of_report(function: str) -> Callable[..., Any]:
-        return getattr(importlib.import_module(report), function, _DEFAULTS[function])
-
+def _from_file(path: Path) -> Study:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    module = import_file(path)
     if not hasattr(module, "jobs"):
-        raise InputError(f"{name} has no function jobs(scale)")
+        raise InputError(f"{path} has no function jobs(scale)")
     scales = tuple(getattr(module, "SCALES", ("smoke", "desk", "paper")))
 
+    def table(folder: Path) -> RunTable:
+        from unbraid.report.run_table import RunTable
+
+        return RunTable.read(folder)
+
+    def report(runs: RunTable) -> list[Section] | None:
+        own = getattr(module, "report", None)
+        return None if own is None else list(own(runs.frame, runs.folder))
+
+    name = str(path.resolve())
+    title = str(getattr(module, "TITLE", path.stem))
+    return Study(name, title, scales, _jobs(module.jobs, scales), table, report, (path.resolve(),))
+
+
+def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Callable[[str], list[Job]]:
     def jobs(scale: str) -> list[Job]:
         if scale not in scales:
             raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
-        return list(module.jobs(scale))
+        return list(function(scale))
 
-    return Study(
-        name=name,
-        title=getattr(module, "TITLE", Path(name).stem),
-        scales=scales,
-        jobs=jobs,
-        table=lambda folder: of_report("table")(folder),
-        report=lambda runs, folder: of_report("report")(runs, folder),
-        modules=modules,
-    )
+    return jobs
 
 
-_DEFAULTS: dict[str, Callable[..., Any]] = {
-    "table": lambda folder: load_runs(folder / "jobs"),
-    "report": lambda runs, folder: None,
-}
-
-
-def write_report(folder: Path, out: Path, readme: Path | None = None, draw: int = 12) -> Path:
+def write_report(
+    folder: Path, out: Path, readme: Path | None = None, draw: int = 12, keep: Path | None = None
+) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
-    Up to `draw` runs without pictures get them.
+    Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
+    of the page are kept, so that `report_results` can make the page without the runs.
     """
-    from unbraid.report import overview, put_into, verdicts, write
+    from unbraid.report import overview, write
+    from unbraid.report.run_table import RunTable
 
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder")
+        raise InputError(f"{folder} is not a folder")
     if draw < 0:
         raise InputError(f"draw is {draw}; expected at least 0")
-    sections = None
-    if (folder / "study.json").exists():
-        held = Folder(folder).read_json("study")
-        study = open_study(str(held.get("name")))
-        title, runs = f"{study.title} ({held.get('scale')})", study.table(folder)
-        sections = study.report(runs, folder)
-    else:
-        title, runs = folder.resolve().name, load_runs(folder)
+    if not (folder / "study.json").exists():
+        if keep is not None:
+            raise InputError(f"{folder} holds no study; only a study's results can be kept")
+        runs = RunTable.of_runs(folder)
+        return write(folder.resolve().name, overview(runs.frame, out, draw), runs.frame, out, 0)
+    about = Folder(folder).read_json("study")
+    study = open_study(str(about.get("name")))
+    runs = study.table(folder)
+    sections = study.report(runs)
+    title = f"{study.title} ({about.get('scale')})"
     if sections is None:
-        sections, draw = overview(runs, draw), 0
+        return write(title, overview(runs.frame, out, draw), runs.frame, out, 0)
+    _put_verdicts(sections, readme)
+    if keep is not None:
+        from unbraid.report import Picture
+
+        items = [item for section in sections for item in section.items]
+        runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
+    return write(title, sections, runs.frame, out, draw)
+
+
+def report_results(name: str, scale: str, out: Path, readme: Path | None = None) -> Path:
+    """The page of a study from the results that were kept, without a run."""
+    from unbraid.report import write
+
+    study = open_study(name)
+    runs = study.kept(scale)
+    sections = study.report(runs) or []
+    _put_verdicts(sections, readme)
+    return write(f"{study.title} ({scale})", sections, runs.frame, out, 0)
+
+
+def _put_verdicts(sections: Sequence[Section], readme: Path | None) -> None:
+    from unbraid.report import put_into, verdicts
+
     if readme is not None:
         put_into(readme, verdicts(sections))
-    return write(title, sections, runs, out, draw)

@@ -16,10 +16,8 @@ from itertools import chain, product
 import numpy as np
 import pandas as pd
 
-from unbraid.report import Claim
-from unbraid.report.comparisons import spread_ratio
-from unbraid.report.estimates import Array, Estimate, Rule, estimate
-from unbraid.report.judging import judged as judged_by
+from unbraid.report import Claim, Judged, Rule
+from unbraid.report.estimates import Array, Estimate, mean, spread_ratio
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.models import CODES, SHARED, SHORT, Models, turned
 
@@ -36,7 +34,7 @@ REGULARIZED = (*INFO_MIN, *ORTHOGONAL, "hessian 0.001", HESSIAN)
 MAIN, OTHER = "dc_bc", "dc_dl"
 
 Used = list[tuple[str, str, int]]  # models: variant, setting, and place of the seed
-Judge = Callable[["Found"], Claim]
+Judge = Callable[["Found"], Judged]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ Numbers = dict[str, Number]
 
 def seed_by_seed(values: Array, *settings: str, variants: Sequence[str] = (MAIN,)) -> Number:
     """The mean of values (seeds,), each made of one model of every one of these settings and variants."""
-    return Number(estimate(values), used(values, *settings, variants=variants))
+    return Number(mean(values), used(values, *settings, variants=variants))
 
 
 def used(values: Array, *settings: str, variants: Sequence[str] = (MAIN,)) -> Used:
@@ -68,12 +66,14 @@ def used(values: Array, *settings: str, variants: Sequence[str] = (MAIN,)) -> Us
     return list(product(variants, settings, np.flatnonzero(np.isfinite(values)).tolist()))
 
 
-def judged(words: str, said: str, rule: Rule, numbers: Numbers) -> Claim:
+def judged(words: str, said: str, rule: Rule, numbers: Numbers) -> Judged:
     """The claim with its verdict, and how many models of which settings its numbers are made of."""
     models = dict.fromkeys(chain.from_iterable(entry.used for entry in numbers.values()))  # each once, in order
     counts = Counter(setting for _, setting, _ in models)
     runs = ", ".join(f"{count} × {setting}" for setting, count in counts.items())
-    return judged_by(words, said, rule, {name: entry.estimate for name, entry in numbers.items()}, f"n = {runs}", ".2f")
+    found = {name: entry.estimate for name, entry in numbers.items()}
+    note = f"n = {runs}" if runs else ""
+    return Claim[None]("", "", words, said, rule, lambda _: found, note=lambda _: note).judge(None)
 
 
 def by_factor(variant: str, settings: Sequence[str], value: Callable[[str], Array]) -> Numbers:
@@ -102,7 +102,7 @@ def share_of_largest(models: Models, variant: str) -> dict[str, Array]:
     return found
 
 
-def supervised_is_diagonal(found: Found) -> Claim:
+def supervised_is_diagonal(found: Found) -> Judged:
     said = []
     for variant, rows in paper.SUPERVISED.items():
         largest = np.subtract(rows["r"], paper.CHANCE[variant])
@@ -124,7 +124,7 @@ def supervised_is_diagonal(found: Found) -> Claim:
 # Tables 2 and 5: InfoMin
 
 
-def info_min_does_not_disentangle(found: Found) -> Claim:
+def info_min_does_not_disentangle(found: Found) -> Judged:
     models = found.models
     plain = models.gap(MAIN, "plain")
     said = "; ".join(f"λ {name.split()[1]} {paper.gap(MAIN, name):.1f}" for name in INFO_MIN)
@@ -147,7 +147,7 @@ def _said_loss(code: str) -> Array:
     return np.subtract(weak, strong)
 
 
-def info_min_costs_accuracy(found: Found) -> Claim:
+def info_min_costs_accuracy(found: Found) -> Judged:
     return judged(
         "A larger weight of InfoMin costs accuracy of z.",
         f"{listed(_said_loss('z'))} (table 2)",
@@ -156,7 +156,7 @@ def info_min_costs_accuracy(found: Found) -> Claim:
     )
 
 
-def info_min_is_local(found: Found) -> Claim:
+def info_min_is_local(found: Found) -> Judged:
     return judged(
         "InfoMin acts where it is applied: its weight changes z, and r hardly.",
         f"{listed(_said_loss('z') - _said_loss('r'))}; r alone loses {listed(_said_loss('r'))} (table 2)",
@@ -165,7 +165,7 @@ def info_min_is_local(found: Found) -> Claim:
     )
 
 
-def info_min_prevents_learning(found: Found) -> Claim:
+def info_min_prevents_learning(found: Found) -> Judged:
     models, setting = found.models, INFO_MIN[1]
     above = np.subtract(paper.INFO_MIN_DC_DL["r"], paper.CHANCE[OTHER])
     return judged(
@@ -183,7 +183,7 @@ def info_min_prevents_learning(found: Found) -> Claim:
 # Tables 3 and 6: orthogonality
 
 
-def ortho_gaps_are_small(found: Found) -> Claim:
+def ortho_gaps_are_small(found: Found) -> Judged:
     models = found.models
     largest = models.gap(MAIN, "supervised", code="r")
     said = float(paper.gaps(paper.SUPERVISED[MAIN], "r").mean())
@@ -201,7 +201,7 @@ def _over(above: Array, below: Array) -> Array:
         return np.asarray(np.where(below > 0, above / below, np.nan))
 
 
-def ortho_gaps_are_there(found: Found) -> Claim:
+def ortho_gaps_are_there(found: Found) -> Judged:
     models = found.models
     pairs = {f"{name} − info_min {name.split()[1]}": (name, f"info_min {name.split()[1]}") for name in ORTHOGONAL}
     said = "; ".join(
@@ -240,7 +240,7 @@ def said_accuracies(variant: str, first: str, second: str) -> str:
     return f"z {listed(whole, variant)}; halves {listed(halves, variant)}"
 
 
-def weight_costs_accuracy(found: Found) -> Claim:
+def weight_costs_accuracy(found: Found) -> Judged:
     weak = "ortho 0.001"
     return judged(
         "Without the permutation the larger weight of orthogonality costs accuracy of z and its halves.",
@@ -250,7 +250,7 @@ def weight_costs_accuracy(found: Found) -> Claim:
     )
 
 
-def permutation_keeps_accuracy(found: Found) -> Claim:
+def permutation_keeps_accuracy(found: Found) -> Judged:
     return judged(
         "The permutation keeps accuracy at the larger weight.",
         f"{said_accuracies(MAIN, P_ORTHO, ORTHO)} (table 3)",
@@ -262,7 +262,7 @@ def permutation_keeps_accuracy(found: Found) -> Claim:
 # Tables 3, 6, 8 and 9: the Hessian
 
 
-def hessian_gaps_are_larger(found: Found) -> Claim:
+def hessian_gaps_are_larger(found: Found) -> Judged:
     models = found.models
     numbers, said = {}, []
     for variant in (MAIN, OTHER):
@@ -279,7 +279,7 @@ def hessian_gaps_are_larger(found: Found) -> Claim:
     )
 
 
-def hessian_breaks_location(found: Found) -> Claim:
+def hessian_breaks_location(found: Found) -> Judged:
     models = found.models
     mine = models.gap(OTHER, HESSIAN, "location")
     said = {
@@ -297,7 +297,7 @@ def hessian_breaks_location(found: Found) -> Claim:
     )
 
 
-def hessian_costs_accuracy(found: Found) -> Claim:
+def hessian_costs_accuracy(found: Found) -> Judged:
     return judged(
         "The Hessian regularizer costs accuracy: z and its halves do worse than with P(Ortho).",
         f"{said_accuracies(MAIN, HESSIAN, P_ORTHO)} (table 3)",
@@ -306,7 +306,7 @@ def hessian_costs_accuracy(found: Found) -> Claim:
     )
 
 
-def hessian_is_diagonal_more_often(found: Found) -> Claim:
+def hessian_is_diagonal_more_often(found: Found) -> Judged:
     models = found.models
     shares = {name: np.mean([paper.diagonal(rows) for rows in paper.REPEATED[name]]) for name in (HESSIAN, P_ORTHO)}
     mine, other = (models.numbers("scores.diagonal.z", MAIN, name) for name in (HESSIAN, P_ORTHO))
@@ -322,7 +322,7 @@ def hessian_is_diagonal_more_often(found: Found) -> Claim:
     )
 
 
-def hessian_varies_more(found: Found) -> Claim:
+def hessian_varies_more(found: Found) -> Judged:
     models = found.models
     deviations = {name: paper.repeated_gaps(name).std(0, ddof=1) for name in (HESSIAN, P_ORTHO)}
     gaps = {name: models.gap(MAIN, name, "digit") for name in (HESSIAN, P_ORTHO)}
@@ -344,7 +344,7 @@ def degenerate(models: Models, variant: str, setting: str) -> Array:
     return models.numbers("scores.at_chance.z", variant, setting) + models.numbers("scores.alike.z", variant, setting)
 
 
-def dc_dl_degenerates(found: Found) -> Claim:
+def dc_dl_degenerates(found: Found) -> Judged:
     models = found.models
     shares = [degenerate(models, OTHER, name) - degenerate(models, MAIN, name) for name in REGULARIZED]
     return judged(
@@ -378,10 +378,10 @@ def _lost_on_both(models: Models, setting: str) -> Number:
     values = np.stack(list(rows.values()))
     if not np.isfinite(values).any(1).all():
         return Number(Estimate(math.nan), [])
-    return Number(estimate(values), [one for name, row in rows.items() for one in used(row, setting, variants=(name,))])
+    return Number(mean(values), [one for name, row in rows.items() for one in used(row, setting, variants=(name,))])
 
 
-def halves_lose(found: Found) -> Claim:
+def halves_lose(found: Found) -> Judged:
     names = (ORTHO, P_ORTHO, HESSIAN)
     said = "; ".join(
         f"{name} {np.mean([paper.lost(paper.said(v, name)) for v in (MAIN, OTHER)]):.1f}" for name in names
@@ -397,7 +397,7 @@ def halves_lose(found: Found) -> Claim:
 # Beyond the paper
 
 
-def together_give_both(found: Found) -> Claim:
+def together_give_both(found: Found) -> Judged:
     models = found.models
     apart = models.gap(MAIN, BOTH) - models.gap(MAIN, P_ORTHO)
     better = [
@@ -416,7 +416,7 @@ def together_give_both(found: Found) -> Claim:
     )
 
 
-def beats_rotation(found: Found) -> Claim:
+def beats_rotation(found: Found) -> Judged:
     models = found.models
     numbers = {}
     for rotation in ("ICA", "varimax"):
@@ -449,5 +449,5 @@ BEYOND: tuple[Judge, ...] = (together_give_both, beats_rotation)
 ALL = (*SUPERVISED, *MINIMISED, *ORTHOGONALITY, *CURVATURE, *SEEDS, *DEGENERACY, *WHOLE, *BEYOND)
 
 
-def judge(found: Found, judges: Sequence[Judge]) -> list[Claim]:
+def judge(found: Found, judges: Sequence[Judge]) -> list[Judged]:
     return [judge(found) for judge in judges]

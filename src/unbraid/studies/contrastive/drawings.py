@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from unbraid.pictures import style
-from unbraid.report.estimates import Array, estimate, mean
+from unbraid.report.estimates import Array, average, mean
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.models import INPUTS, SHARED, SHORT, Models
 
@@ -59,7 +59,7 @@ def accuracies(models: Models, variant: str) -> Drawing:
             if theirs:
                 told = True
                 axis.plot(*zip(*theirs, strict=True), **PAPER)
-            chance = mean(models.chance(variant, setting, factor))
+            chance = average(models.chance(variant, setting, factor))
             if np.isfinite(chance):
                 axis.axhline(chance, color=COLOURS[factor], linewidth=0.7, linestyle=":", zorder=1)
         axis.set_xticks(range(len(inputs)), inputs)
@@ -84,7 +84,7 @@ def _inputs(models: Models, variant: str, setting: str) -> list[str]:
 
 def _columns(axis: Axes, x: Array, values: Sequence[Array], colour: str) -> None:
     """A bar up to each mean, its interval, and a dot a seed; all at once, for there are hundreds."""
-    found = [estimate(seeds) for seeds in values]
+    found = [mean(seeds) for seeds in values]
     means, lows, highs = (np.array([getattr(entry, end) for entry in found]) for end in ("value", "low", "high"))
     axis.bar(x, np.nan_to_num(means), 0.32, color=colour, alpha=0.35, linewidth=0, zorder=2)
     axis.vlines(x, np.maximum(lows, 0), np.minimum(highs, 100), color=colour, linewidth=1.0, zorder=3)
@@ -120,7 +120,7 @@ def _row(axis: Axes, y: float, values: Array, colour: str) -> None:
     known = values[np.isfinite(values)]
     if not len(known):
         return
-    found = estimate(values)
+    found = mean(values)
     if np.isfinite(found.low):
         axis.plot([max(found.low, 0), found.high], [y, y], color=colour, linewidth=1.1, zorder=2)
     axis.plot([found.value] * 2, [y - 0.28, y + 0.28], color=colour, linewidth=1.8, zorder=3)

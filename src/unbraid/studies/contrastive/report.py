@@ -26,7 +26,7 @@ RULES = (
     "one threshold. A number is a mean over seeds with its 95 % interval, Student's t; two settings are compared seed "
     "by seed, since models with the same seed begin with the same weights and see the same images. A ratio of standard "
     "deviations has the interval of the F test. A claim holds where every interval is on its side of the threshold, "
-    "does not hold where one is wholly on the other, and cannot be said at this scale otherwise, nor with fewer than "
+    "does not hold where one is wholly on the other, and inconclusive at this scale otherwise, nor with fewer than "
     f"{SEEDS} seeds. They are verdicts on these runs: other data, networks and lengths of training may give others."
 )
 BRACKETS = "Percent of test images; brackets are 95 % t intervals over seeds."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.report.estimates import Array, Estimate, estimate, mean
+from unbraid.report.estimates import Array, Estimate, average, mean
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.claims import Found, degenerate
 from unbraid.studies.contrastive.models import CODES, SHARED, SHORT, Models, described, turned
@@ -23,7 +23,7 @@ HERE, THERE = "here", "paper"
 
 def shown(values: Array, low: float = 0.0, high: float = 100.0, form: str = ".1f") -> str:
     """A mean with its interval, which ends where values can; empty where nothing is known."""
-    found = estimate(values)
+    found = mean(values)
     if not found.known:
         return ""
     low, high = (end if math.isnan(end) else min(max(end, low), high) for end in (found.low, found.high))
@@ -100,7 +100,7 @@ def _moments(models: Models, setting: str, variant: str) -> Rows:
         values = models.gap(variant, setting, factor)
         values = values[np.isfinite(values)]
         head = f"{GAP} {SHORT[factor]}"
-        rows[0] |= {head: _plain(mean(values)), f"{head} (paper)": f"{said[:, place].mean():.1f}"}
+        rows[0] |= {head: _plain(average(values)), f"{head} (paper)": f"{said[:, place].mean():.1f}"}
         rows[1] |= {
             head: _plain(float(values.var(ddof=1))) if len(values) > 1 else "",
             f"{head} (paper)": f"{said[:, place].var(ddof=1):.1f}",
@@ -146,9 +146,9 @@ def degeneracy(models: Models) -> pd.DataFrame:
     for setting in models.settings:
         row: dict[str, Any] = {"setting": setting}
         for variant in models.variants:
-            row[f"{variant}, at chance"] = mean(models.numbers("scores.at_chance.z", variant, setting))
-            row[f"{variant}, told alike"] = mean(models.numbers("scores.alike.z", variant, setting))
-            row[f"{variant}, either"] = mean(degenerate(models, variant, setting))
+            row[f"{variant}, at chance"] = average(models.numbers("scores.at_chance.z", variant, setting))
+            row[f"{variant}, told alike"] = average(models.numbers("scores.alike.z", variant, setting))
+            row[f"{variant}, either"] = average(degenerate(models, variant, setting))
         rows.append(row)
     frame = pd.DataFrame(rows)
     return frame[frame.iloc[:, 1:].notna().any(axis=1)].reset_index(drop=True) if len(frame) else frame
@@ -186,7 +186,7 @@ def third_factor(models: Models) -> pd.DataFrame:
         for setting in models.settings:
             cells = {code: shown(models.accuracy(variant, setting, code, factor)) for code in CODES}
             if any(cells.values()):
-                chance = _plain(mean(models.chance(variant, setting, factor)))
+                chance = _plain(average(models.chance(variant, setting, factor)))
                 rows.append({"data": variant, "factor": SHORT[factor], "setting": setting, **cells, "chance": chance})
     return pd.DataFrame(rows)
 

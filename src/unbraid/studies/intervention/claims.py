@@ -3,7 +3,7 @@
 Every claim comes down to numbers and one threshold. A number is known for every data set and seed; its mean over data
 sets and seeds has a 95 % interval over seeds (`report.estimates`). Rank correlations are over the models of a data set
 and have an interval of their own. The claim holds where every interval lies on the claimed side of the threshold, does
-not hold where one lies wholly on the other side, and cannot be said otherwise: nor with fewer than two data sets of
+not hold where one lies wholly on the other side, and inconclusive otherwise: nor with fewer than two data sets of
 three seeds each.
 """
 
@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm, spearmanr
 
-from unbraid.report import Claim
-from unbraid.report.estimates import LEVEL, SEEDS, Array, Estimate, Rule, counted, estimate
-from unbraid.report.judging import judged as judged_by
+from unbraid.report import Claim, Judged, Rule
+from unbraid.report.claims import data_sets
+from unbraid.report.estimates import LEVEL, Array, Estimate, mean
 from unbraid.studies.intervention import paper
 from unbraid.studies.intervention.models import (
     CORRELATED,
@@ -43,20 +42,18 @@ NEAR = 0.05  # accuracy above chance, up to which two kinds of images count as o
 FEWEST = 5  # models, below which a rank correlation has no interval
 
 Values = Mapping[str, Array]
-Judge = Callable[[Models], Claim]
+Judge = Callable[[Models], Judged]
 
 
-def judged(words: str, said: str, rule: Rule, values: Values) -> Claim:
+def judged(words: str, said: str, rule: Rule, values: Values) -> Judged:
     """The claim with its verdict, or with what is missing for one; `values` are (data sets, seeds) by name."""
-    enough = min((counted(rows) for rows in values.values()), default=0) >= DATA_SETS
-    found = {name: estimate(rows) for name, rows in values.items()}
+    found = {name: mean(rows) for name, rows in values.items()}
     seeds = max((int(np.isfinite(rows).sum(1).max(initial=0)) for rows in values.values()), default=0)
     sets = max((int(np.isfinite(rows).any(1).sum()) for rows in values.values()), default=0)
     runs = f"{sets} data {'set' if sets == 1 else 'sets'}, {seeds} {'seed' if seeds == 1 else 'seeds'}"
-    if enough:
-        return judged_by(words, said, rule, found, runs)
-    claim = judged_by(words, said, rule, {name: Estimate(entry.value) for name, entry in found.items()}, runs)
-    return replace(claim, why=f"{claim.why}. At least {DATA_SETS} data sets with {SEEDS} seeds are needed")
+    return Claim[None](
+        "", "", words, said, rule, lambda _: found, needs=(data_sets(DATA_SETS),), note=lambda _: runs, form=".3f"
+    ).judge(None)
 
 
 # Tables 1 to 3
@@ -80,7 +77,7 @@ def mean_of(values: Sequence[Array]) -> Array:
     return np.asarray(np.where(count, total / np.maximum(count, 1), np.nan))
 
 
-def keeps(models: Models) -> Claim:
+def keeps(models: Models) -> Judged:
     return judged(
         "With correlated factors `intervention` keeps its DCI, SAP and IRS.",
         f"{paper.listed({name: paper.drop(OURS.name, [name]) for name in METRICS.values()})} (tables 1 to 3)",
@@ -89,7 +86,7 @@ def keeps(models: Models) -> Claim:
     )
 
 
-def others_lose(models: Models) -> Claim:
+def others_lose(models: Models) -> Judged:
     said = {kind.name: paper.drop(kind.name) for kind in OTHERS}
     return judged(
         "With correlated factors FactorVAE, β-TCVAE and InfoGAN-CR lose.",
@@ -101,7 +98,7 @@ def others_lose(models: Models) -> Claim:
     )
 
 
-def loses_less(models: Models) -> Claim:
+def loses_less(models: Models) -> Judged:
     ours = {column: drop(models, OURS, column) for column in METRICS}
     said = {kind.name: paper.loses_more(kind.name) for kind in OTHERS}
     return judged(
@@ -112,7 +109,7 @@ def loses_less(models: Models) -> Claim:
     )
 
 
-def is_best_when_correlated(models: Models) -> Claim:
+def is_best_when_correlated(models: Models) -> Judged:
     said = {kind.name: paper.lead([kind.name], CORRELATED) for kind in OTHERS}
     return judged(
         "With correlated factors `intervention` is above each of the others.",
@@ -122,7 +119,7 @@ def is_best_when_correlated(models: Models) -> Claim:
     )
 
 
-def is_comparable_when_independent(models: Models) -> Claim:
+def is_comparable_when_independent(models: Models) -> Judged:
     others = [kind.name for kind in OTHERS]
     said = {name: paper.lead(others, INDEPENDENT, [name]) for name in METRICS.values()}
     return judged(
@@ -172,35 +169,37 @@ def pair(table: pd.DataFrame, column: str) -> tuple[Array, Array]:
     return first, second
 
 
-def _ranks(models: Models, words: str, relation: str | None) -> Claim:
+def _ranks(models: Models, words: str, relation: str | None) -> Judged:
     counts = [len(models.factor_vaes(data, relation)) for data in models.ranked]
     measured = [count for count in counts if count]
-    return judged_by(
+    runs = f"{sum(measured)} models of {len(measured)} data {'set' if len(measured) == 1 else 'sets'}"
+    return Claim[Models](
+        "",
+        "",
         words,
         "highly correlated with all of them (figure 3, a picture; both kinds of factors together)",
         Rule("Spearman's correlation of difficulty and score over FactorVAE models, mean over data sets", "below", 0.0),
-        correlations(models, relation),
-        f"{sum(measured)} models of {len(measured)} data {'set' if len(measured) == 1 else 'sets'}",
-        ".2f",
-    )
+        lambda models: correlations(models, relation),
+        note=lambda _: runs,
+    ).judge(models)
 
 
-def difficulty_ranks(models: Models) -> Claim:
+def difficulty_ranks(models: Models) -> Judged:
     return _ranks(models, "Translation difficulty ranks models as DCI, SAP and IRS do.", None)
 
 
-def difficulty_ranks_independent(models: Models) -> Claim:
+def difficulty_ranks_independent(models: Models) -> Judged:
     return _ranks(models, "It does so among models of independent factors.", INDEPENDENT)
 
 
-def difficulty_ranks_correlated(models: Models) -> Claim:
+def difficulty_ranks_correlated(models: Models) -> Judged:
     return _ranks(models, "It does so among models of correlated factors.", CORRELATED)
 
 
 # Proposition 2
 
 
-def weights_bring_closer(models: Models) -> Claim:
+def weights_bring_closer(models: Models) -> Judged:
     permuted, weighted = (models.scores(column, OURS, CORRELATED) for column in (PERMUTED, WEIGHTED))
     return judged(
         "W's weights make intervened images harder to tell from reconstructions.",
@@ -213,7 +212,7 @@ def weights_bring_closer(models: Models) -> Claim:
     )
 
 
-def weights_make_equal(models: Models) -> Claim:
+def weights_make_equal(models: Models) -> Judged:
     plain, weighted = (models.scores(column, OURS, CORRELATED) - CHANCE for column in (PLAIN, WEIGHTED))
     return judged(
         "Weighed by W, intervened images are distributed as the data is.",
@@ -234,5 +233,5 @@ WEIGHTS: tuple[Judge, ...] = (weights_bring_closer, weights_make_equal)
 ALL = (*SCORES, *RANKS, *WEIGHTS)
 
 
-def judge(models: Models, judges: Sequence[Judge]) -> list[Claim]:
+def judge(models: Models, judges: Sequence[Judge]) -> list[Judged]:
     return [judge(models) for judge in judges]

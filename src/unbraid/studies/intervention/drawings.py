@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from unbraid.pictures import style
 from unbraid.pictures.style import data_name
-from unbraid.report.estimates import Array, estimate
+from unbraid.report.estimates import Array, mean
 from unbraid.studies.intervention import paper
 from unbraid.studies.intervention.models import (
     COMPARED,
@@ -68,7 +68,7 @@ def scores(models: Models) -> Drawing:
 
 def _marks(axis: Axes, y: float, values: Array, said: float | None, colour: str) -> None:
     """Seeds as faint dots, their mean with its interval, the paper's mean as a diamond."""
-    found = estimate(values)
+    found = mean(values)
     if found.known:
         known = values[np.isfinite(values)]
         axis.plot(known, [y] * len(known), "o", color=colour, markersize=2.5, alpha=0.45, markeredgewidth=0)

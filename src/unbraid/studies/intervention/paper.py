@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from unbraid.report.estimates import mean, number
+from unbraid.report.estimates import average, number
 
 # Our data sets, and those of the paper that they are or that they look like.
 DATA = {
@@ -72,7 +72,7 @@ def said(data: str, model: str, relation: str, metric: str) -> float | None:
 
 def _over_data(values: Callable[[Mapping[str, Row]], list[float]]) -> float:
     found = (values(table) for table in TABLES.values())
-    return mean(mean(known) for known in found if known)
+    return average(average(known) for known in found if known)
 
 
 def _has(table: Mapping[str, Row], model: str, metrics: Iterable[str]) -> list[str]:

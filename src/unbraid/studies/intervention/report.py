@@ -27,7 +27,7 @@ RULES = (
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number is averaged over "
     "seeds and data sets and has a 95 % interval, Student's t over seeds: the variance is estimated in each data set, "
     "and data sets are taken as given. A claim holds where every interval is on its side of the threshold, does not "
-    "hold where one is wholly on the other, and cannot be said otherwise, nor of fewer than two data sets with "
+    "hold where one is wholly on the other, and inconclusive otherwise, nor of fewer than two data sets with "
     f"{SEEDS} seeds each. A score is kept that falls by less than {claims.KEPT:g}; models within {claims.COMPARABLE:g} "
     "are comparable. Rank correlations have intervals over models (Bonett and Wright). They are verdicts on these "
     "runs: other networks, images and lengths of training may give others."

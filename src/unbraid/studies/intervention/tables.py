@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.style import data_name, data_order
-from unbraid.report.estimates import Array, Estimate, estimate, mean
+from unbraid.report.estimates import Array, Estimate, average, mean
 from unbraid.studies.intervention import claims, paper
 from unbraid.studies.intervention.models import (
     ABLATED,
@@ -43,7 +43,7 @@ Rows = list[dict[str, Any]]
 
 def shown(values: Array, form: str = ".3f", low: float = -math.inf, high: float = math.inf) -> str:
     """A mean with its interval, which ends where values can; empty where nothing is known."""
-    found = estimate(values)
+    found = mean(values)
     if not found.known:
         return ""
     low, high = (end if math.isnan(end) else min(max(end, low), high) for end in (found.low, found.high))
@@ -186,7 +186,7 @@ def told_apart(models: Models) -> pd.DataFrame:
                         "with weights": shown(weighted, low=0.0, high=1.0),
                         "with weights in another order": shown(permuted, low=0.0, high=1.0),
                         "difference of these two": shown(weighted - permuted),
-                        "effective share": f"{mean(share):.2f}",
+                        "effective share": f"{average(share):.2f}",
                     })  # fmt: skip
     return pd.DataFrame(rows)
 

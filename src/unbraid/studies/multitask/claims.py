@@ -2,7 +2,7 @@
 
 Every claim comes down to numbers, each known for every data set and seed, and one threshold. A number's mean over data
 sets and seeds has a 95 % interval over seeds (`report.estimates`). The claim holds where every interval lies on the
-claimed side of the threshold, does not hold where one lies wholly on the other side, and cannot be said otherwise: nor
+claimed side of the threshold, does not hold where one lies wholly on the other side, and inconclusive otherwise: nor
 with fewer than two data sets of three seeds each. Where the paper speaks of each data set, so do the numbers.
 """
 
@@ -15,8 +15,9 @@ import numpy as np
 from scipy.stats import rankdata
 
 from unbraid.pictures.style import data_name
-from unbraid.report import Claim
-from unbraid.report.estimates import SEEDS, Array, Estimate, Rule, counted, estimate, ratio
+from unbraid.report import Claim, Judged, Rule
+from unbraid.report.claims import cases, data_sets
+from unbraid.report.estimates import Array, Estimate, mean, ratio
 from unbraid.studies.multitask import paper
 from unbraid.studies.multitask.models import (
     AGREEMENT,
@@ -49,12 +50,12 @@ CLEAR = 0.5  # a mean rank correlation, or mean rank from -1 to 1, from which a 
 TWO_OF_THREE = 2 / 3
 
 Values = Mapping[str, Array]
-Judge = Callable[[Models], Claim]
+Judge = Callable[[Models], Judged]
 
 
 def judged(
     models: Models, words: str, said: str, rule: Rule, values: Values, *, by_data: bool = False, ratios: bool = False
-) -> Claim:
+) -> Judged:
     """The claim with its verdict, or with what is missing for one.
 
     `values` are (data sets, seeds) by name; `by_data` makes a number of each of their rows, `ratios` says that they are
@@ -67,23 +68,17 @@ def judged(
             for place, data in enumerate(models.data_sets)
         }
     known = {name: rows for name, rows in values.items() if np.isfinite(rows).any()}
-    estimates = {name: estimate(rows) for name, rows in known.items()}
+    estimates = {name: mean(rows) for name, rows in (known if by_data else values).items()}
     if ratios:
         estimates = {name: entry.map(math.exp) for name, entry in estimates.items()}
-    sets = [counted(rows) for rows in known.values()]
-    enough = (sum(sets) if by_data else min(sets, default=0)) >= DATA_SETS
     seeds = max((int(np.isfinite(rows).sum(1).max()) for rows in known.values()), default=0)
-    lacking = "" if enough else f"At least {DATA_SETS} data sets with {SEEDS} seeds are needed"
-    if len(known) < len(values) and not by_data:
-        lacking = lacking or f"Not measured: {', '.join(name for name in values if name not in known)}"
-    verdict = "cannot be said" if lacking else rule.verdict(estimates.values())
     there = sum(bool(np.isfinite(rows).any()) for rows in known.values()) if by_data else _sets(known)
     scale = f"{there} data {'set' if there == 1 else 'sets'}, {seeds} {'seed' if seeds == 1 else 'seeds'}"
-    ours = "; ".join(f"{name} {entry.text('.2f' if ratios else '.3f')}" for name, entry in estimates.items())
-    return Claim(
-        words, said, f"{ours}; {scale}" if known else "not measured", verdict,
-        rule.text() + (f". {lacking}" if lacking else ""),
-    )  # fmt: skip
+    needs = (cases(DATA_SETS, "data sets") if by_data else data_sets(DATA_SETS),)
+    return Claim[None](
+        "", "", words, said, rule, lambda _: estimates, needs=needs, note=lambda _: scale if known else "",
+        form=".2f" if ratios else ".3f",
+    ).judge(None)  # fmt: skip
 
 
 def _sets(known: Values) -> int:
@@ -99,7 +94,7 @@ def gains(models: Models, model: str, other: str) -> dict[str, Array]:
     return {name: mine(models, column) - theirs(models, column) for column, name in METRICS.items()}
 
 
-def _beats(models: Models, words: str, model: str, other: str, where: str) -> Claim:
+def _beats(models: Models, words: str, model: str, other: str, where: str) -> Judged:
     return judged(
         models,
         words,
@@ -109,27 +104,27 @@ def _beats(models: Models, words: str, model: str, other: str, where: str) -> Cl
     )
 
 
-def beats_single(models: Models) -> Claim:
+def beats_single(models: Models) -> Judged:
     words = "Multi-task codes are more disentangled than the mean of single-task codes, by every metric."
     return _beats(models, words, "multi-head", "single-mean", "figure 3")
 
 
-def beats_best_single(models: Models) -> Claim:
+def beats_best_single(models: Models) -> Judged:
     words = "Multi-task codes are even more disentangled than those of the best single task."
     return _beats(models, words, "multi-head", "single-max", "figure 3: almost every case")
 
 
-def beats_random(models: Models) -> Claim:
+def beats_random(models: Models) -> Judged:
     words = "Multi-task codes are more disentangled than those of an untrained encoder."
     return _beats(models, words, "multi-head", "random", "figure 3")
 
 
-def beats_one_head(models: Models) -> Claim:
+def beats_one_head(models: Models) -> Judged:
     words = "One head for all tasks gives codes that are less disentangled than those of a head for each."
     return _beats(models, words, "multi-head", "one-head", "figure 4")
 
 
-def one_head_beats_single(models: Models) -> Claim:
+def one_head_beats_single(models: Models) -> Judged:
     words = "The codes of one head are still more disentangled than the mean of single-task codes."
     return _beats(models, words, "one-head", "single-mean", "4.1")
 
@@ -141,7 +136,7 @@ def _of_looked_at(models: Models, column: str) -> tuple[Array, Array, Array]:
     return models.scores(column, RANDOM), models.scores(column, SINGLE), models.scores(column, MULTI)
 
 
-def separates(models: Models) -> Claim:
+def separates(models: Models) -> Judged:
     random, single, multi = _of_looked_at(models, AGREEMENT)
     return judged(
         models,
@@ -157,7 +152,7 @@ def _decoders(models: Models) -> tuple[Array, Array, Array]:
     return random, single, multi
 
 
-def reconstructs_best(models: Models) -> Claim:
+def reconstructs_best(models: Models) -> Judged:
     random, single, multi = _decoders(models)
     said = [paper.decoder_ratio("multi-head", other) for other in ("single-task", "random")]
     return judged(
@@ -170,7 +165,7 @@ def reconstructs_best(models: Models) -> Claim:
     )
 
 
-def single_reconstructs_worst(models: Models) -> Claim:
+def single_reconstructs_worst(models: Models) -> Judged:
     random, single, _ = _decoders(models)
     return judged(
         models,
@@ -185,7 +180,7 @@ def single_reconstructs_worst(models: Models) -> Claim:
 # 4.3: heads on frozen codes
 
 
-def factor_vae_leads(models: Models) -> Claim:
+def factor_vae_leads(models: Models) -> Judged:
     values, said = {}, {}
     for column in ("scores.mig", "scores.dci.disentanglement"):
         scores, name = [models.scores(column, Kind(method)) for method in AUTOENCODERS], METRICS[column]
@@ -206,7 +201,7 @@ def base_ratio(models: Models, codes: str, others: Sequence[str]) -> Array:
     return np.asarray(log(models.scores(ERROR, heads_on(codes))) - extreme(errors, False))
 
 
-def factor_vae_is_no_base(models: Models) -> Claim:
+def factor_vae_is_no_base(models: Models) -> Judged:
     others = AUTOENCODERS[:2]
     return judged(
         models,
@@ -219,7 +214,7 @@ def factor_vae_is_no_base(models: Models) -> Claim:
     )
 
 
-def true_factors_are_best(models: Models) -> Claim:
+def true_factors_are_best(models: Models) -> Judged:
     return judged(
         models,
         "The true factors are the best to learn the tasks from, on two of three data sets.",
@@ -237,7 +232,7 @@ def true_factors_are_best(models: Models) -> Claim:
 # E and J: test errors
 
 
-def joint_errors(models: Models) -> Claim:
+def joint_errors(models: Models) -> Judged:
     single = log(single_mean(models, ERROR))
     pairs = zip(paper.TOTALS, paper.JOINT_TOTALS, strict=True)
     said = math.exp(float(np.mean([math.log(joint / np.mean(totals)) for totals, joint in pairs])))
@@ -256,7 +251,7 @@ def task_gain(models: Models) -> Array:
     return np.asarray(mean_known(log(models.task_errors(MULTI)) - log(models.own_errors()), 2))
 
 
-def joint_beats_own(models: Models) -> Claim:
+def joint_beats_own(models: Models) -> Judged:
     said = paper.listed(paper.task_ratios())
     return judged(
         models,
@@ -290,7 +285,7 @@ def _rank_trend(scores: Array) -> float:
     return float(np.corrcoef(np.arange(len(scores)), rankdata(scores))[0, 1])
 
 
-def no_trend(models: Models) -> Claim:
+def no_trend(models: Models) -> Judged:
     found = trends(models)
     return judged(
         models,
@@ -316,7 +311,7 @@ def split_ranks(models: Models) -> dict[str, Array]:
     return {name: means[..., place] for place, name in enumerate(SPLITS)}
 
 
-def no_split_matters(models: Models) -> Claim:
+def no_split_matters(models: Models) -> Judged:
     return judged(
         models,
         "Which factors the tasks depend on (all, a random subset each, disjoint halves) has no clear effect.",
@@ -335,7 +330,7 @@ FACTOR_SPLITS: tuple[Judge, ...] = (no_split_matters,)
 ALL = (*SCORES, *CODES, *BASES, *ERRORS, *COUNTS, *FACTOR_SPLITS)
 
 
-def judge(models: Models, judges: Sequence[Judge]) -> list[Claim]:
+def judge(models: Models, judges: Sequence[Judge]) -> list[Judged]:
     return [judge(models) for judge in judges]
 
 
@@ -376,7 +371,7 @@ def in_words(name: str, entry: Estimate) -> str:
     if not entry.known or math.isnan(entry.low):
         return f"{name}: {share}; too few seeds to say more"
     if math.isinf(entry.low):
-        return f"{name}: {share}; the gain itself is not clear, so that its share cannot be said"
+        return f"{name}: {share}; the gain itself is not clear, so that its share inconclusive"
     if entry.low > 0:
         words = "all of it or more" if entry.low >= 1 else "a part of it" if entry.high < 1 else "a part or all of it"
     else:

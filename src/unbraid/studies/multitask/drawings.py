@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from unbraid.pictures import style
 from unbraid.pictures.style import data_name
-from unbraid.report.estimates import Array, estimate
+from unbraid.report.estimates import Array, mean
 from unbraid.studies.multitask import paper
 from unbraid.studies.multitask.models import (
     ERROR,
@@ -79,7 +79,7 @@ def _bars(axis: Axes, bars: Sequence[Bars], names: Sequence[str]) -> None:
 
 def _bar(axis: Axes, x: float, width: float, entry: Bars, data: int) -> None:
     seeds = entry.values[data]
-    found = estimate(seeds)
+    found = mean(seeds)
     if found.known:
         axis.bar(x, found.value, width * 0.92, color=entry.colour, linewidth=0, zorder=2)
         known = seeds[np.isfinite(seeds)]
@@ -178,7 +178,7 @@ def by_count(models: Models) -> Drawing:
 
 def _line(axis: Axes, x: Array, values: Array, colour: str) -> None:
     """Means over seeds (points, seeds) with their intervals."""
-    found = [estimate(row) for row in values]
+    found = [mean(row) for row in values]
     known = np.array([entry.known for entry in found], bool)
     means = np.array([entry.value for entry in found])
     axis.plot(x[known], means[known], color=colour, marker="o", markersize=3.2, linewidth=1.1)

@@ -22,7 +22,7 @@ from unbraid.runs.table import load_runs
 
 METRICS = {
     "scores.mig": "MIG",
-    "scores.factor_vae": "FactorVAE",
+    "scores.factor_vae_score": "FactorVAE",
     "scores.dci.disentanglement": "DCI disentanglement",
     "scores.dci.completeness": "DCI completeness",
     "scores.dci.informativeness": "DCI informativeness",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from unbraid.report.estimates import mean, number
+from unbraid.report.estimates import average, number
 
 # Our data sets, and those of the paper that they are or that they look like.
 DATA = {
@@ -163,19 +163,19 @@ def place(data: str) -> int | None:
 def gains(model: str, other: str) -> dict[str, float]:
     """How far a model's scores are above another's in table 5, mean over data sets, by metric."""
     mine, theirs = TABLE_5[model], TABLE_5[other]
-    return {name: mean(a[0] - b[0] for a, b in zip(mine[name], theirs[name], strict=True)) for name in mine}
+    return {name: average(a[0] - b[0] for a, b in zip(mine[name], theirs[name], strict=True)) for name in mine}
 
 
 def decoder_ratio(codes: str, other: str) -> float:
     """Geometric mean over data sets of the ratio of decoders' errors, table 4."""
-    return math.exp(mean(math.log(a / b) for a, b in zip(TABLE_4[codes], TABLE_4[other], strict=True)))
+    return math.exp(average(math.log(a / b) for a, b in zip(TABLE_4[codes], TABLE_4[other], strict=True)))
 
 
 def task_ratios() -> dict[str, float]:
     """Geometric mean over tasks of the joint model's error over the own model's, tables 8 to 10, by data set."""
     pairs = zip(SETS, JOINT, OWN, strict=True)
     return {
-        name: math.exp(mean(math.log(a / b) for a, b in zip(joint, own, strict=True))) for name, joint, own in pairs
+        name: math.exp(average(math.log(a / b) for a, b in zip(joint, own, strict=True))) for name, joint, own in pairs
     }
 
 
@@ -190,7 +190,7 @@ def factor_vae_lead(metric: str) -> float:
     """FactorVAE's score minus the better of the other two, table 6, mean over data sets."""
     scores = {method: values[metric] for method, values in TABLE_6.items()}
     others = [max(pair) for pair in zip(scores["autoencoder"], scores["beta_vae"], strict=True)]
-    return mean(mine - other for mine, other in zip(scores["factor_vae"], others, strict=True))
+    return average(mine - other for mine, other in zip(scores["factor_vae"], others, strict=True))
 
 
 def listed(values: Mapping[str, float], form: str = ".2f") -> str:

@@ -26,7 +26,7 @@ RULES = (
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number is averaged over "
     "seeds and data sets and has a 95 % interval, Student's t over seeds: the variance is estimated in each data set, "
     "and data sets are taken as given. A claim holds where every interval is on its side of the threshold, does not "
-    "hold where one is wholly on the other, and cannot be said otherwise, nor of fewer than two data sets with "
+    "hold where one is wholly on the other, and inconclusive otherwise, nor of fewer than two data sets with "
     f"{SEEDS} seeds each. That nothing matters holds where intervals are within ±{claims.CLEAR:g} of a rank "
     "correlation. They are verdicts on these runs: other tasks, networks and lengths of training may give others."
 )

@@ -11,7 +11,8 @@ from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.embedding import Embed
 from unbraid.jobs.job import Job
-from unbraid.jobs.training import Protocol, Train
+from unbraid.jobs.training import Train
+from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike
 from unbraid.runs.identity import full_settings
 
 Settings = Mapping[str, Any]
@@ -19,6 +20,9 @@ _NONE: Settings = MappingProxyType({})
 HELD_OUT = 0.1  # of the rows, for testing
 
 TITLE = "On the relationship between disentanglement and multi-task learning"
+
+# the paper's protocol on half the rows
+DESK = Protocol("multitask_desk", PROTOCOLS["multitask"].metrics, train=5_000, test=2_500, seconds=8.0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Scale:
     heads: Settings = field(default_factory=dict)
     """Settings of heads on frozen codes, section 4.3."""
     samples: int | None = None
-    protocol: Protocol = "multitask"
+    protocol: ProtocolLike = "multitask"
     embedded: int = 2000
     """Test rows that UMAP lays out."""
 
@@ -92,7 +96,7 @@ SCALES = {
         decoder={"network": "tiny", "learning_rate": 1e-3},
         heads={"learning_rate": 1e-3, "head_width": 64},
         samples=15_000,
-        protocol="multitask_desk",
+        protocol=DESK,
     ),
     "smoke": Scale(
         data=("dsprites", "shapes3d", "arm3d"),
@@ -190,7 +194,7 @@ class _Bench:
         epochs: float,
         settings: Settings,
         data_settings: Settings,
-        protocol: Protocol,
+        protocol: ProtocolLike,
         encoder: Train | None = None,
     ) -> Train:
         """`protocol` is empty for learners on frozen codes: the codes have their scores already."""

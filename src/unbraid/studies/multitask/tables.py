@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.style import data_name, data_order
-from unbraid.report.estimates import Array, Estimate, estimate, mean
+from unbraid.report.estimates import Array, Estimate, average, mean
 from unbraid.studies.multitask import claims, paper
 from unbraid.studies.multitask.models import (
     AGREEMENT,
@@ -35,7 +35,7 @@ Rows = list[dict[str, Any]]
 
 def _text(values: Array, form: str, low: float = 0.0, high: float = math.inf) -> str:
     """A mean with its interval, which ends where values can."""
-    found = estimate(values)
+    found = mean(values)
     if not found.known:
         return ""
     return _together(Estimate(found.value, _clipped(found.low, low, high), _clipped(found.high, low, high)).text(form))
@@ -56,7 +56,7 @@ def _spread(values: Array) -> str:
     if not len(known):
         return ""
     shown = f"{known.mean():.3f}" + (f" ± {known.std(ddof=1):.3f}" if len(known) > 1 else "")
-    found = estimate(values)
+    found = mean(values)
     interval = f" [{_clipped(found.low, 0, 1):.3f}, {_clipped(found.high, 0, 1):.3f}]" if np.isfinite(found.low) else ""
     return _together(shown + interval)
 
@@ -187,9 +187,9 @@ def task_errors(models: Models, at: int) -> pd.DataFrame:
     rows: Rows = []
     losses = [f"scores.test.error_{task}" for task in range(models.tasks)]
     for task in range(models.tasks):
-        cells = [mean(models.singles(column)[at, :, task]) for column in (*losses, ERROR)]
+        cells = [average(models.singles(column)[at, :, task]) for column in (*losses, ERROR)]
         rows.append({"model": f"single-task {task}", **_losses(cells)})
-    rows.append({"model": "multi-head", **_losses([mean(models.scores(c, MULTI)[at]) for c in (*losses, ERROR)])})
+    rows.append({"model": "multi-head", **_losses([average(models.scores(c, MULTI)[at]) for c in (*losses, ERROR)])})
     frame = pd.DataFrame(rows)
     return frame[frame.iloc[:, 1:].notna().any(axis=1)].reset_index(drop=True)
 
@@ -217,7 +217,7 @@ def own_and_joint(models: Models) -> pd.DataFrame:
 def _ratio(above: Array, below: Array) -> str:
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.log(above) - np.log(below)
-    found = estimate(np.where(np.isfinite(logs), logs, np.nan)).map(lambda value: float(np.exp(value)))
+    found = mean(np.where(np.isfinite(logs), logs, np.nan)).map(lambda value: float(np.exp(value)))
     return _together(found.text()) if found.known else ""
 
 

@@ -1,7 +1,7 @@
 """What the paper says, as rules that tables of runs satisfy or violate. The rules were fixed before the results.
 
 Every claim comes down to numbers with 95 % intervals over seeds, and one threshold. It holds where every interval lies
-on the claimed side, does not hold where one lies wholly on the other side, and cannot be said otherwise: nor where a
+on the claimed side, does not hold where one lies wholly on the other side, and inconclusive otherwise: nor where a
 number is missing or has fewer than three seeds.
 """
 
@@ -13,10 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from unbraid.pictures.style import data_name
-from unbraid.report import Claim
-from unbraid.report.comparisons import difference, spread_ratio
-from unbraid.report.estimates import Array, Estimate, Rule, estimate
-from unbraid.report.judging import judged
+from unbraid.report import Claim, Judged, Rule
+from unbraid.report.estimates import Array, Estimate, difference, mean, spread_ratio
 from unbraid.studies.population import paper
 from unbraid.studies.population.models import (
     BY_DCI,
@@ -38,7 +36,11 @@ from unbraid.studies.population.study import FEW, SIX
 CLOSE = 0.05  # scores that far apart are alike
 
 Numbers = Mapping[str, Estimate]
-Judge = Callable[[Models], Claim]
+Judge = Callable[[Models], Judged]
+
+
+def judged(words: str, said: str, rule: Rule, numbers: Numbers, runs: str) -> Judged:
+    return Claim[None]("", "", words, said, rule, lambda _: numbers, note=lambda _: runs, form=".3f").judge(None)
 
 
 def _first(models: Models) -> str:
@@ -55,13 +57,13 @@ def _counts(models: Models, data: str, *approaches: str) -> str:
 def paired(models: Models, first: str, second: str, columns: Sequence[str] = tuple(METRICS)) -> dict[str, Estimate]:
     """How far the first's scores are above the second's with the same seed, by metric."""
     data = _first(models)
-    return {METRICS[column]: estimate(models.gains(first, second, data, column)) for column in columns}
+    return {METRICS[column]: mean(models.gains(first, second, data, column)) for column in columns}
 
 
 # Figure 1
 
 
-def mig_beats_dci(models: Models) -> Claim:
+def mig_beats_dci(models: Models) -> Judged:
     return judged(
         "Populations whose fitness is MIG reach a higher MIG than populations whose fitness is DCI disentanglement.",
         "higher on dSprites, five seeds each (3.1, figure 1a)",
@@ -71,7 +73,7 @@ def mig_beats_dci(models: Models) -> Claim:
     )
 
 
-def mig_varies_less(models: Models) -> Claim:
+def mig_varies_less(models: Models) -> Judged:
     data = _first(models)
     return judged(
         "Their MIG also varies less.",
@@ -82,7 +84,7 @@ def mig_varies_less(models: Models) -> Claim:
     )
 
 
-def mig_does_as_well_by_dci(models: Models) -> Claim:
+def mig_does_as_well_by_dci(models: Models) -> Judged:
     return judged(
         "They do as well by DCI disentanglement as populations whose fitness it is.",
         "similarly well (3.1); better by both metrics (figure 1's caption)",
@@ -92,7 +94,7 @@ def mig_does_as_well_by_dci(models: Models) -> Claim:
     )
 
 
-def pbt_beats_selection(models: Models) -> Claim:
+def pbt_beats_selection(models: Models) -> Judged:
     return judged(
         "With few labels, a population beats the choice of the best among models trained without copying.",
         "clearly higher mean MIG and DCI, 1,000 labels (3.2, figure 1b)",
@@ -103,7 +105,7 @@ def pbt_beats_selection(models: Models) -> Claim:
     )  # fmt: skip
 
 
-def pbt_beats_few_label(models: Models) -> Claim:
+def pbt_beats_few_label(models: Models) -> Judged:
     data = _first(models)
     return judged(
         "With few labels, a population beats the semi-supervised few-label VAE.",
@@ -115,7 +117,7 @@ def pbt_beats_few_label(models: Models) -> Claim:
     )  # fmt: skip
 
 
-def pbt_beats_chosen_few_label(models: Models) -> Claim:
+def pbt_beats_chosen_few_label(models: Models) -> Judged:
     return judged(
         "It does so at the same number of trained images (beyond the paper).",
         "not compared: the few-label VAE is a single model",
@@ -126,7 +128,7 @@ def pbt_beats_chosen_few_label(models: Models) -> Claim:
     )  # fmt: skip
 
 
-def pbt_varies_less(models: Models) -> Claim:
+def pbt_varies_less(models: Models) -> Judged:
     data = _first(models)
     numbers = {
         METRICS[column]: spread_ratio(
@@ -145,7 +147,7 @@ def pbt_varies_less(models: Models) -> Claim:
     )
 
 
-def all_labels_beat_few(models: Models) -> Claim:
+def all_labels_beat_few(models: Models) -> Judged:
     return judged(
         "A population with all labels surpasses one with few.",
         "further increases performance (3.2, figure 1b)",
@@ -173,26 +175,26 @@ def shares(models: Models, data: str, factors: Sequence[str], others: bool = Fal
     return np.array(found)
 
 
-def udr_finds_position(models: Models) -> Claim:
+def udr_finds_position(models: Models) -> Judged:
     data = _first(models)
     factors = paper.first_factors(data)
     return judged(
         "Populations by UDR consistently find x and y position.",
         "for all of five seeds on dSprites (4.1, figure 2)",
         Rule("share of the less known of x and y that one active latent tells", "above", FOUND),
-        {"share": estimate(shares(models, data, factors))} if factors else {},
+        {"share": mean(shares(models, data, factors))} if factors else {},
         _counts(models, data, BY_UDR),
     )
 
 
-def udr_finds_little_else(models: Models) -> Claim:
+def udr_finds_little_else(models: Models) -> Judged:
     data = _first(models)
     factors = paper.first_factors(data)
     return judged(
         "They find little else.",
         "only the factors with high variance in image space; MIG and DCI are relatively low (4.1, figure 2)",
         Rule("largest share of another factor that one active latent tells", "below", FOUND),
-        {"share": estimate(shares(models, data, factors, others=True))} if factors else {},
+        {"share": mean(shares(models, data, factors, others=True))} if factors else {},
         _counts(models, data, BY_UDR),
     )
 
@@ -209,13 +211,13 @@ def discoveries(models: Models, data: str) -> Array:
     return np.array([np.mean([len(new) > 0 for new in rows["new"]]) for _, rows in later.groupby("seed")])
 
 
-def epochs_find_new(models: Models) -> Claim:
+def epochs_find_new(models: Models) -> Judged:
     return judged(
         "Each metaEpoch finds factors that those before it have not.",
         "distinct factors at each metaEpoch (5, figure 5, one example a data set)",
         Rule("share of the metaEpochs behind the first, those that ended a leaf-run aside, with a new factor of which "
              f"one active latent tells {FOUND:.0%}", "above", 0.5),
-        {data_name(data): estimate(discoveries(models, data)) for data in _recursive(models)},
+        {data_name(data): mean(discoveries(models, data)) for data in _recursive(models)},
         _runs(models),
     )  # fmt: skip
 
@@ -253,7 +255,7 @@ def _by_data(models: Models, numbers: Callable[[str], Numbers]) -> dict[str, Est
     }
 
 
-def rpu_beats_six(models: Models) -> Claim:
+def rpu_beats_six(models: Models) -> Judged:
     return judged(
         "rPU-VAE has a higher mean MIG and DCI than each of β-TCVAE, β-VAE, FactorVAE, DIP-VAE-I, DIP-VAE-II and "
         "AnnealedVAE.",
@@ -264,7 +266,7 @@ def rpu_beats_six(models: Models) -> Claim:
     )
 
 
-def rpu_varies_less(models: Models) -> Claim:
+def rpu_varies_less(models: Models) -> Judged:
     def numbers(data: str) -> Numbers:
         return {
             name: spread_ratio(
@@ -283,7 +285,7 @@ def rpu_varies_less(models: Models) -> Claim:
     )  # fmt: skip
 
 
-def rpu_beats_match(models: Models) -> Claim:
+def rpu_beats_match(models: Models) -> Judged:
     return judged(
         "rPU-VAE has a higher mean MIG and DCI than β-TCVAE at the same number of trained images (beyond the paper).",
         "not compared: a run of rPU-VAE trains thousands of models, a baseline is one",
@@ -294,7 +296,7 @@ def rpu_beats_match(models: Models) -> Claim:
     )  # fmt: skip
 
 
-def rpu_varies_less_than_match(models: Models) -> Claim:
+def rpu_varies_less_than_match(models: Models) -> Judged:
     def numbers(data: str) -> Numbers:
         return {
             name: spread_ratio(models.scores(RPU, data, column), models.scores(MATCH, data, column))
@@ -310,7 +312,7 @@ def rpu_varies_less_than_match(models: Models) -> Claim:
     )
 
 
-def rpu_is_close_to_supervised(models: Models) -> Claim:
+def rpu_is_close_to_supervised(models: Models) -> Judged:
     return judged(
         "rPU-VAE comes close to a population with all labels.",
         "very close; the MIG of Shapes3D has a larger gap (5, figure 4)",
@@ -331,11 +333,11 @@ def leaf_gains(models: Models, data: str, column: str, first: int, last: int) ->
     return np.asarray((scores[last] - scores[first]).astype(float).dropna().to_numpy())
 
 
-def leaves_help(models: Models) -> Claim:
+def leaves_help(models: Models) -> Judged:
     def numbers(data: str) -> Numbers:
         most = models.most_leaves(data)
         return {
-            name: estimate(leaf_gains(models, data, column, 0, most)) if most else Estimate(math.nan)
+            name: mean(leaf_gains(models, data, column, 0, most)) if most else Estimate(math.nan)
             for column, name in METRICS.items()
         }
 
@@ -348,14 +350,14 @@ def leaves_help(models: Models) -> Claim:
     )
 
 
-def first_leaf_helps_most(models: Models) -> Claim:
+def first_leaf_helps_most(models: Models) -> Judged:
     def numbers(data: str) -> Numbers:
         most = models.most_leaves(data)
         found = {}
         for column, name in METRICS.items():
             first, rest = leaf_gains(models, data, column, 0, 1), leaf_gains(models, data, column, 1, most)
             same = most > 1 and len(first) == len(rest)
-            found[name] = estimate(first - rest / (most - 1)) if same else Estimate(math.nan)
+            found[name] = mean(first - rest / (most - 1)) if same else Estimate(math.nan)
         return found
 
     return judged(
@@ -367,7 +369,7 @@ def first_leaf_helps_most(models: Models) -> Claim:
     )
 
 
-def leaves_steady(models: Models) -> Claim:
+def leaves_steady(models: Models) -> Judged:
     def numbers(data: str) -> Numbers:
         most = models.most_leaves(data)
         return {
@@ -399,5 +401,5 @@ LEAVES: tuple[Judge, ...] = (leaves_help, first_leaf_helps_most, leaves_steady)
 ALL = (*FITNESS, *LABELS, *UDR, *EPOCHS, *COMPARISON, *LEAVES)
 
 
-def judge(models: Models, judges: Sequence[Judge]) -> list[Claim]:
+def judge(models: Models, judges: Sequence[Judge]) -> list[Judged]:
     return [judge(models) for judge in judges]

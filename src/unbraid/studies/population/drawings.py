@@ -13,8 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from unbraid.pictures import style
 from unbraid.pictures.style import data_name
-from unbraid.report.comparisons import known
-from unbraid.report.estimates import Array, estimate
+from unbraid.report.estimates import Array, known, mean
 from unbraid.studies.population.models import BY_DCI, BY_FEW, BY_MIG, BY_UDR, METRICS, NAMES, RPU, Models
 
 COLOURS = {RPU: "#B03A2E", BY_MIG: "#0072B2", BY_DCI: "#E69F00", BY_FEW: "#56B4E9", BY_UDR: "#CC79A7"}
@@ -47,10 +46,10 @@ def _column(axis: Axes, place: float, values: Array, colour: str) -> None:
         return
     beside = place + 0.34 * ((np.arange(len(found)) + 0.5) / len(found) - 0.5)
     axis.plot(beside, found, "o", color=colour, markersize=3.4, alpha=0.65, markeredgewidth=0, zorder=3)
-    mean = estimate(found)
-    axis.plot([place - 0.3, place + 0.3], [mean.value] * 2, color=INK, linewidth=1.6, zorder=4)
-    if np.isfinite(mean.low):
-        axis.plot([place] * 2, [max(mean.low, 0), mean.high], color=INK, linewidth=0.8, zorder=2)
+    middle = mean(found)
+    axis.plot([place - 0.3, place + 0.3], [middle.value] * 2, color=INK, linewidth=1.6, zorder=4)
+    if np.isfinite(middle.low):
+        axis.plot([place] * 2, [max(middle.low, 0), middle.high], color=INK, linewidth=0.8, zorder=2)
 
 
 def leaf_runs(models: Models, data_sets: Sequence[str]) -> Drawing:

@@ -15,7 +15,8 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.job import Job
-from unbraid.jobs.training import PIXELS, Protocol
+from unbraid.jobs.training import PIXELS
+from unbraid.metrics import ProtocolLike
 from unbraid.metrics import score as score_codes
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import NUMBERS, data_content, full_settings
@@ -44,7 +45,7 @@ class Base:
     precision: str = "fp32"
     samples: int | None = None
     """Images that the best model is scored on; None for 50,000."""
-    protocol: Protocol = "dlib"
+    protocol: ProtocolLike | None = "dlib"
 
     @property
     def rows(self) -> int:

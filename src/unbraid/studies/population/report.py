@@ -40,7 +40,7 @@ RULES = (
     "one threshold. A number has a 95 % interval over seeds: Student's for a mean, by pairs where both sides have the "
     "same seeds and so begin with the same weights and hyperparameters, Welch's for two means, that of the F test for "
     "a ratio of standard deviations. A claim holds where every interval is on its side of the threshold, does not hold "
-    f"where one is wholly on the other, and cannot be said otherwise, nor with fewer than {SEEDS} seeds. Few seeds "
+    f"where one is wholly on the other, and inconclusive otherwise, nor with fewer than {SEEDS} seeds. Few seeds "
     "leave ratios of deviations wide open: with three against three, one must be six times the other. They are "
     "verdicts on these runs: other data, networks and lengths of training may give others."
 )

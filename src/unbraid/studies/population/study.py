@@ -8,8 +8,9 @@ from typing import Any
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
-from unbraid.jobs.training import Protocol, Train
+from unbraid.jobs.training import Train
 from unbraid.methods import METHODS
+from unbraid.metrics import ProtocolLike
 from unbraid.search import RPUConfig
 from unbraid.search.fitness import Score
 from unbraid.search.generations import PopulationConfig
@@ -22,7 +23,7 @@ Settings = Mapping[str, Any]
 TITLE = "Robust disentanglement of a few factors at a time using rPU-VAE"
 SIX = ("beta_tc_vae", "beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae")  # in figure 4's order
 FEW = "few_label_vae"
-MEASURED: Protocol = {"mig": {}, "dci": {}}  # section 2.4, as disentanglement_lib computes them
+MEASURED: ProtocolLike = {"mig": {}, "dci": {}}  # section 2.4, as disentanglement_lib computes them
 
 
 @dataclass(frozen=True)

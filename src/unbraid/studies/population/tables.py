@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.style import data_name
-from unbraid.report.comparisons import known
-from unbraid.report.estimates import estimate, number
+from unbraid.report.estimates import known, mean, number
 from unbraid.studies.population import paper
 from unbraid.studies.population.models import MATCH, METRICS, NAMES, RPU, Models
 from unbraid.studies.population.study import SIX
@@ -32,7 +31,7 @@ def comparison(models: Models, approaches: Sequence[str], data_sets: Sequence[st
             }
             for column, name in METRICS.items():
                 values = known(found[column])
-                row[f"{name}, mean"] = estimate(values).text(".3f") if len(values) else None
+                row[f"{name}, mean"] = mean(values).text(".3f") if len(values) else None
                 row[f"{name}, deviation"] = number(float(values.std(ddof=1)), ".3f") if len(values) > 1 else None
             rows.append(row)
     return pd.DataFrame(rows)
@@ -124,7 +123,7 @@ def leaf_runs(models: Models, data_sets: Sequence[str]) -> pd.DataFrame:
             row |= {"trained images": _count(found["trained"])}
             for column, name in METRICS.items():
                 values = known(found[column])
-                row[f"{name}, mean"] = estimate(values).text(".3f") if len(values) else None
+                row[f"{name}, mean"] = mean(values).text(".3f") if len(values) else None
                 row[f"{name}, deviation"] = number(float(values.std(ddof=1)), ".3f") if len(values) > 1 else None
             rows.append(row)
     return pd.DataFrame(rows)
