@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,21 +179,27 @@ def test_killed_from_the_command_line(tmp_path: Path) -> None:
     assert faults == []
 
 
-@pytest.fixture
-def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+@pytest.fixture(scope="module")
+def stopped_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was stopped at step 40 of 60 with two checkpoints, of steps 30 and 40."""
-    append = Run.append_log
+    append, out = Run.append_log, tmp_path_factory.mktemp("stopped") / "run"
 
     def stop(run: Run, step: int, terms: dict[str, float]) -> None:
         append(run, step, terms)
         if step == 50:
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "append_log", stop)
         with pytest.raises(KeyboardInterrupt):
-            tiny(tmp_path / "stopped", checkpoint_seconds=0.0)
-    return Run(tmp_path / "stopped")
+            tiny(out, checkpoint_seconds=0.0)
+    return out
+
+
+@pytest.fixture
+def stopped(stopped_once: Path, tmp_path: Path) -> Run:
+    """A copy of it."""
+    return Run(shutil.copytree(stopped_once, tmp_path / "stopped"))
 
 
 @pytest.mark.parametrize("damage", ["none", "cut", "empty", "flip", "foreign", "both"])

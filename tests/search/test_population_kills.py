@@ -50,7 +50,7 @@ def begun(out: Path) -> int:
 def forks() -> ForkServerContext:
     """Processes that begin with everything imported."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.small_population"])
+    context.set_forkserver_preload(["tests.examples.small_population"])
     return context
 
 
