@@ -48,9 +48,9 @@ def begun(out: Path) -> int:
 
 
 def forks() -> ForkServerContext:
-    """Processes that begin with everything imported."""
+    """Processes that begin with everything imported, also what torch imports for the first optimiser."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.examples.small_population"])
+    context.set_forkserver_preload([evolve_small.__module__, "torch._dynamo"])
     return context
 
 

@@ -129,7 +129,7 @@ def test_where_a_population_lives_is_no_part_of_what_it_is() -> None:
     first = next(job for job in jobs("smoke") if isinstance(job, Evolve))
     other = dataclasses.replace(first, population=dataclasses.replace(first.population, seed=7))
     assert first.id != other.id
-    assert "/" not in json.dumps(first.content()["data_settings"])
+    assert "/" not in json.dumps(first.content()["base"]["data_settings"])
 
 
 # Jobs

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.job import Job
-from unbraid.jobs.training import PIXELS
 from unbraid.metrics import ProtocolLike
 from unbraid.metrics import score as score_codes
 from unbraid.runs.folder import Folder
-from unbraid.runs.identity import NUMBERS, data_content, full_settings
+from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.run import Run
 from unbraid.search import History, RPUConfig, evolve, lineage, read_history, rpu
 from unbraid.search.fitness import Score
@@ -58,13 +58,13 @@ class Base:
     def content(self) -> dict[str, Any]:
         """All of it, with the method's defaults and what is in the user's files."""
         settings = full_settings(self.method, self.settings)
-        data_settings = data_content(self.data, self.resolution, self.data_settings)
+        data_settings = catalogue.content(self.data, self.data_settings)
         return {**asdict(self), "settings": settings, "data_settings": data_settings}
 
     def seconds(self, images: float, models: float) -> float:
         """Of training so many models for a generation, on so many images in all."""
         network = str(full_settings(self.method, self.settings).get("network", ""))
-        return images * (self.resolution**2 / PIXELS.get(network, 1e6) + STEP / 64) + MODEL * models
+        return images * (self.resolution**2 / nets.speed(network) + STEP / 64) + MODEL * models
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What learners of supervised tasks share: their settings, their errors, and an encoder with heads."""
+"""What learners of supervised tasks share: settings, errors, and an encoder with heads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from torch import Tensor, nn
 
 from unbraid import nets
 from unbraid.errors import InputError
-from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Config, Spec, setting
 
 
 @dataclass(frozen=True)
 class HeadConfig(Config):
-    """What the heads may be: multitask, table 3."""
+    """Settings of the heads: multitask, table 3."""
 
     head_width: int = setting(300, "units in a hidden layer of a head", low=1)
     head_layers: int = setting(3, "hidden layers of a head", low=1)
@@ -26,7 +27,7 @@ class HeadConfig(Config):
 
 @dataclass(frozen=True)
 class TaskConfig(HeadConfig):
-    """What an encoder with heads may set: the defaults are multitask's, appendix C.1."""
+    """Settings of an encoder with heads; the defaults are multitask's, appendix C.1."""
 
     batch_size: int = setting(256, "images in a batch", low=1, live=True)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
@@ -35,14 +36,14 @@ class TaskConfig(HeadConfig):
 
 
 def head_each(config: HeadConfig, codes: int, tasks: Sequence[int]) -> nets.Heads:
-    """A head for every task."""
+    """One head per task."""
     return nets.Heads(len(tasks), codes, max(tasks), config.head_width, config.head_layers, config.activation)
 
 
 def check_tasks(method: str, tasks: Sequence[int]) -> None:
     if not tasks:
         raise InputError(
-            f"{method} needs data with tasks: tasks=10 makes random ones, targets=FILE.npy brings your own"
+            f"{method} needs data with tasks; expected tasks=10 for random ones, or targets=FILE.npy for your own"
         )
 
 
@@ -63,7 +64,7 @@ def task_errors(outputs: Tensor, targets: Tensor, tasks: Sequence[int]) -> Tenso
 
 
 def measured(outputs: Tensor, targets: Tensor, tasks: Sequence[int]) -> Terms:
-    """`error` over all tasks and each task's own as `error_0`, …; `squared_error` and `accuracy` over those it fits."""
+    """`error` over all tasks, `error_0`, … of each; `squared_error` and `accuracy` over the tasks that have one."""
     errors = task_errors(outputs, targets, tasks)
     numbers = torch.tensor([classes == 1 for classes in tasks], device=errors.device)
     terms = {"error": errors.mean()}
@@ -76,24 +77,28 @@ def measured(outputs: Tensor, targets: Tensor, tasks: Sequence[int]) -> Terms:
 
 
 def _logits(outputs: Tensor, tasks: Sequence[int]) -> Tensor:
-    """Outputs (tasks, n, most classes) with -inf for the classes that a task has not."""
+    """Outputs (tasks, n, most classes) with -inf for classes that a task does not have."""
     classes = torch.tensor(tasks, device=outputs.device)[:, None, None]
     return outputs.masked_fill(torch.arange(outputs.shape[2], device=outputs.device) >= classes, -torch.inf)
 
 
 class TaskLearner(Method):
-    """An encoder and heads that are trained together. A variant says what its heads are and which tasks count.
+    """An encoder and heads that are trained together. A variant defines its heads; `learned` are the tasks in the loss.
 
-    `encoder` may be a network of the user's own: float images (n, C, H, W) in [0, 1] -> codes (n, latents).
+    `encoder` may be a network of your own: float images (n, C, H, W) in [0, 1] -> codes (n, latents).
     """
 
     config_class = TaskConfig
     config: TaskConfig
+    measures = True
     needs = ("images", "targets")
 
-    def __init__(self, config: TaskConfig, spec: Spec, encoder: nn.Module | None = None) -> None:
+    def __init__(
+        self, config: TaskConfig, spec: Spec, encoder: nn.Module | None = None, learned: slice = slice(None)
+    ) -> None:
         super().__init__(config, spec)
         check_tasks(type(self).__name__, spec.tasks)
+        self.learned = learned
         self.encoder = encoder or nets.encoder(config.network, spec.image_shape, config.latents)
         self.heads = self.make_heads()
         self.add_adam("tasks", [*self.encoder.parameters(), *self.heads.parameters()])
@@ -102,14 +107,14 @@ class TaskLearner(Method):
     def make_heads(self) -> nets.Heads: ...
 
     @abstractmethod
-    def outputs(self, codes: Tensor) -> Tensor:
-        """Codes (n, d) -> the outputs of all tasks, (tasks, n, most classes)."""
+    def outputs(self, codes: Tensor, tasks: slice) -> Tensor:
+        """Codes (n, d) -> the outputs of these tasks, (tasks, n, most classes)."""
 
     def loss(self, codes: Tensor, targets: Tensor) -> Terms:
-        """`loss` is the sum of the tasks' errors, `error` their mean."""
+        """`loss` is the sum of the learned tasks' errors, `error` their mean."""
         with self.autocast():
-            outputs = self.outputs(codes)
-        errors = task_errors(outputs, targets, self.spec.tasks)
+            outputs = self.outputs(codes, self.learned)
+        errors = task_errors(outputs, targets[:, self.learned], self.spec.tasks[self.learned])
         return {"loss": errors.sum(), "error": errors.mean()}
 
     def update(self, batch: Batch) -> Terms:
@@ -117,13 +122,13 @@ class TaskLearner(Method):
         self.descend("tasks", terms["loss"])
         return {name: term.detach() for name, term in terms.items()}
 
-    def encode(self, images: Tensor) -> Tensor:
+    def encoding(self, batch: Batch) -> Encoding:
         with self.autocast():
-            codes: Tensor = self.encoder(self.pixels(images))
-        return codes.float()
+            codes = self.encoder(self.pixels(batch["images"]))
+        return Encoding(codes.float())
 
     @torch.no_grad()
     def measure(self, batch: Batch) -> Terms:
         with self.autocast():
-            outputs = self.outputs(self.encode(batch["images"]))
+            outputs = self.outputs(self.encode(batch["images"]), slice(None))
         return measured(outputs.float(), batch["targets"].to(self.device), self.spec.tasks)

@@ -1,10 +1,10 @@
 """The losses of contrastive, by their names in the paper.
 
-Its formulas are sums over anchors i ∈ I. All of these are divided by the number of anchors |I|, so that λ weighs what
-it weighs there.
+Its formulas are sums over anchors i ∈ I. All of these are divided by the number of anchors |I|, which leaves the
+weights λ as they are in the paper.
 
-An anchor is one of the m = 2n views of a batch of n pairs: views of the first images stand before those of the second.
-`z` (m, K, d) holds the K sub-embeddings of each. `positive` (m, m) says which views are positives of which anchor.
+An anchor is one of the m = 2n views of a batch of n pairs: views of the first images come before those of the second.
+`z` (m, K, d) holds the K sub-embeddings of each. `positive` (m, m) marks the positives of each anchor.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ def positives(labels: Tensor) -> Tensor:
     """Which views are positives of which, by labels (n, s) of the pairs: bool (s, m, m).
 
     Two views are positives of each other where their pairs have the same label; no view is its own.
+
+    >>> positives(torch.tensor([[0], [1]]))[0].int()  # two pairs: views 0 and 2, 1 and 3
+    tensor([[0, 0, 1, 0],
+            [0, 0, 0, 1],
+            [1, 0, 0, 0],
+            [0, 1, 0, 0]], dtype=torch.int32)
     """
     of_views = labels.repeat(2, 1).T  # (s, m)
     same = of_views[:, :, None] == of_views[:, None, :]
@@ -28,6 +34,10 @@ def info_max(z: Tensor, positive: Tensor, temperature: float) -> Tensor:
     """(1): the mean over anchors i of -log exp(z_i·z_j/τ) / Σ_{a≠i} exp(z_i·z_a/τ), j the positive of i.
 
     With several positives j, the mean over them (Khosla et al. 2020, equation 2). `z` is (m, d), of length 1.
+
+    >>> z = F.normalize(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.1, 1.0]]), dim=1)  # two pairs that agree
+    >>> info_max(z, positives(torch.tensor([[0], [1]]))[0], temperature=0.1) < 0.01
+    tensor(True)
     """
     return _info_nce(z[None], positive[None], temperature).sum()
 
@@ -60,7 +70,11 @@ def info_min(z: Tensor, temperature: float) -> Tensor:
 
 
 def ortho(z: Tensor, permutation: Tensor | None = None) -> Tensor:
-    """(5): Σ_{k≠k'} Σ_i Σ_j |cos(z_ik, z_jk')| / |I|; with a permutation of d elements, (6): cos(P(z_ik), z_jk')."""
+    """(5): Σ_{k≠k'} Σ_i Σ_j |cos(z_ik, z_jk')| / |I|; with a permutation of d elements, (6): cos(P(z_ik), z_jk').
+
+    >>> ortho(torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, -1.0]]]))  # two views, orthogonal parts
+    tensor(0.)
+    """
     unit = F.normalize(z, dim=2).transpose(0, 1)  # (K, m, d)
     permuted = unit if permutation is None else unit[:, :, permutation]
     cosines = permuted[:, None] @ unit[None].mT  # (K, K, m, m)

@@ -1,4 +1,4 @@
-"""The report of the multitask study, on made-up tables whose answers are known and on a small folder of runs."""
+"""The analysis of the multitask study, on made-up tables whose answers are known and on a small folder of runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,29 @@ import pandas as pd
 import pytest
 
 from unbraid.errors import InputError
+from unbraid.jobs.results import write_results
 from unbraid.jobs.schedule import run
 from unbraid.jobs.training import Train
 from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table
+from unbraid.report.claims import judge
 from unbraid.report.estimates import Estimate
+from unbraid.report.run_table import RunTable
 from unbraid.report.runs import columns, pictures
-from unbraid.studies.multitask import claims, paper, tables
-from unbraid.studies.multitask.claims import Judge
-from unbraid.studies.multitask.models import AGREEMENT, ERROR, METRICS, MULTI, Models, extreme, single_mean
-from unbraid.studies.multitask.report import report, table
+from unbraid.studies.multitask import analysis, paper
+from unbraid.studies.multitask.analysis import CLAIMS, report, table
+from unbraid.studies.multitask.models import (
+    AGREEMENT,
+    ERROR,
+    IDENTITY,
+    METRICS,
+    MULTI,
+    SUPERVISION,
+    Models,
+    describe,
+    extreme,
+    single_mean,
+    with_counts,
+)
 
 TASKS = 3
 COUNTS = (2, 6, 12)
@@ -87,8 +101,10 @@ def made(
         row: dict[str, Any] = {"run": f"jobs/{name}", "state": "done", "reason": None}
         row |= {"method": model.method, "data": model.data, "seed": model.seed}
         if model.tasks:
-            row |= {"tasks": model.tasks, "task_factors": model.factors, "task_networks": model.networks}
-        if model.encoder:
+            row |= {"data.tasks": model.tasks, "data.task_factors": model.factors, "data.task_networks": model.networks}
+        if model.encoder == "factors":
+            row |= {"data.codes": "factors"}
+        elif model.encoder:
             row |= {"encoder": model.encoder, "encoder_seed": model.seed}
         if model.task is not None:
             row["settings.task"] = model.task
@@ -96,12 +112,25 @@ def made(
         wanted += [ERROR] if model.encoder or model.tasks else []
         wanted += errors if model.tasks and not model.encoder else []
         drawn = noise * rng.random(len(wanted))
+        row |= describe(row)
         rows.append({**row, **{c: score(model, c) + more for c, more in zip(wanted, drawn, strict=True)}})
-    return pd.DataFrame(rows)
+    return with_counts(pd.DataFrame(rows))
 
 
-def judged(judge: Judge, score: Score, **made_with: Any) -> Judged:
-    return judge(Models.of(made(score, **made_with)))
+def of(runs: pd.DataFrame) -> Models:
+    return Models(RunTable(runs, identity=IDENTITY))
+
+
+BY_KEY = {claim.key: claim for claim in CLAIMS}
+
+
+def verdict(key: str, models: Models) -> Judged:
+    (found,) = judge([BY_KEY[key]], models)
+    return found
+
+
+def judged(key: str, score: Score, **made_with: Any) -> Judged:
+    return verdict(key, of(made(score, **made_with)))
 
 
 def by_method(**levels: float) -> Score:
@@ -137,66 +166,66 @@ def patchy(model: Model, column: str) -> float:
 
 
 # For each claim scores that satisfy it and scores that violate it.
-CASES: dict[Judge, tuple[Score, Score]] = {
-    claims.beats_single: (by_method(multitask=0.5, single_task=0.2), by_method(multitask=0.2, single_task=0.5)),
-    claims.beats_best_single: (
+CASES: dict[str, tuple[Score, Score]] = {
+    "beats-single": (by_method(multitask=0.5, single_task=0.2), by_method(multitask=0.2, single_task=0.5)),
+    "beats-best-single": (
         lambda model, column: 0.5 if model.method == "multitask" else 0.1 * (model.task or 0),
         lambda model, column: 0.1 if model.method == "multitask" else 0.1 * (model.task or 0),
     ),
-    claims.beats_random: (by_method(multitask=0.5), by_method(random_encoder=0.5)),
-    claims.beats_one_head: (by_method(multitask=0.5, one_head=0.3), by_method(multitask=0.3, one_head=0.5)),
-    claims.one_head_beats_single: (by_method(one_head=0.5), by_method(single_task=0.5)),
-    claims.separates: (by_method(multitask=0.5, single_task=0.2), by_method(multitask=0.2, single_task=0.5)),
-    claims.reconstructs_best: (by_encoder(multitask=0.2), by_encoder(multitask=0.2, single_task=0.1)),
-    claims.single_reconstructs_worst: (by_encoder(single_task=2.0), by_encoder(single_task=0.5)),
-    claims.factor_vae_leads: (by_method(factor_vae=0.5, beta_vae=0.2), by_method(factor_vae=0.5, autoencoder=0.7)),
-    claims.factor_vae_is_no_base: (by_encoder(beta_vae=0.5), by_encoder(factor_vae=0.5)),
-    claims.true_factors_are_best: (
+    "beats-random": (by_method(multitask=0.5), by_method(random_encoder=0.5)),
+    "beats-one-head": (by_method(multitask=0.5, one_head=0.3), by_method(multitask=0.3, one_head=0.5)),
+    "one-head-beats-single": (by_method(one_head=0.5), by_method(single_task=0.5)),
+    "separates": (by_method(multitask=0.5, single_task=0.2), by_method(multitask=0.2, single_task=0.5)),
+    "reconstructs-best": (by_encoder(multitask=0.2), by_encoder(multitask=0.2, single_task=0.1)),
+    "single-reconstructs-worst": (by_encoder(single_task=2.0), by_encoder(single_task=0.5)),
+    "factor-vae-leads": (by_method(factor_vae=0.5, beta_vae=0.2), by_method(factor_vae=0.5, autoencoder=0.7)),
+    "factor-vae-is-no-base": (by_encoder(beta_vae=0.5), by_encoder(factor_vae=0.5)),
+    "true-factors-are-best": (
         lambda model, column: 0.5 if model.encoder == "factors" and model.data != "dsprites" else 1.0,
         lambda model, column: 1.5 if model.encoder == "factors" and model.data != "dsprites" else 1.0,
     ),
-    claims.joint_errors: (by_method(single_task=9, multitask=2, one_head=3), by_method(single_task=1, multitask=2)),
-    claims.joint_beats_own: (by_task(1.0, 2.0), by_task(2.0, 1.0)),
-    claims.no_trend: (patchy, by_count(1.0)),
-    claims.no_split_matters: (patchy, by_split(all=0.0, random=1.0, halves=2.0)),
+    "joint-errors": (by_method(single_task=9, multitask=2, one_head=3), by_method(single_task=1, multitask=2)),
+    "joint-beats-own": (by_task(1.0, 2.0), by_task(2.0, 1.0)),
+    "no-trend": (patchy, by_count(1.0)),
+    "no-split-matters": (patchy, by_split(all=0.0, random=1.0, halves=2.0)),
 }
 
 
 def test_every_claim_has_its_cases() -> None:
-    assert set(claims.ALL) == set(CASES)
+    assert set(BY_KEY) == set(CASES)
 
 
-@pytest.mark.parametrize("judge", CASES, ids=lambda judge: judge.__name__)
-def test_a_claim_holds_or_does_not_where_the_answer_is_known(judge: Judge) -> None:
-    right, wrong = CASES[judge]
+@pytest.mark.parametrize("key", CASES)
+def test_a_claim_holds_or_does_not_where_the_answer_is_known(key: str) -> None:
+    right, wrong = CASES[key]
     if right is patchy:  # needs as many seeds of either kind
-        assert judged(judge, right, seeds=12).verdict == "holds"
+        assert judged(key, right, seeds=40).verdict == "holds"
     else:
-        assert judged(judge, right).verdict == "holds"
-    assert judged(judge, wrong).verdict == "does not hold"
+        assert judged(key, right).verdict == "holds"
+    assert judged(key, wrong).verdict == "does not hold"
 
 
-@pytest.mark.parametrize("judge", CASES, ids=lambda judge: judge.__name__)
-def test_too_few_seeds_or_data_sets_say_nothing(judge: Judge) -> None:
-    for right, wanted in ((CASES[judge][0], "2 seeds"), (CASES[judge][1], "2 seeds")):
-        claim = judged(judge, right, seeds=2)
+@pytest.mark.parametrize("key", CASES)
+def test_too_few_seeds_or_data_sets_say_nothing(key: str) -> None:
+    for right, wanted in ((CASES[key][0], "2 seeds"), (CASES[key][1], "2 seeds")):
+        claim = judged(key, right, seeds=2)
         assert claim.verdict == "inconclusive"
         assert wanted in claim.ours
-        assert "At least 2 data sets with 3 seeds" in claim.why
-    assert judged(judge, CASES[judge][0], data=("dsprites",)).verdict == "inconclusive"
+        assert "data sets with 3 seeds" in claim.why
+    assert judged(key, CASES[key][0], data=("dsprites",)).verdict == "inconclusive"
 
 
 def test_noise_says_nothing() -> None:
     def score(model: Model, column: str) -> float:
         return 1 + 5 * model.noise(f"{column} again")
 
-    verdicts = [judged(judge, score).verdict for judge in CASES]
+    verdicts = [judged(key, score).verdict for key in CASES]
     assert verdicts.count("inconclusive") >= len(verdicts) - 2
 
 
 def test_a_missing_metric_says_nothing() -> None:
-    runs = made(CASES[claims.beats_single][0]).drop(columns="scores.sap")
-    claim = claims.beats_single(Models.of(runs))
+    runs = made(CASES["beats-single"][0]).drop(columns="scores.sap")
+    claim = verdict("beats-single", of(runs))
     assert claim.verdict == "inconclusive"
     assert "Not measured: SAP" in claim.why
 
@@ -208,12 +237,12 @@ def test_a_difference_is_averaged_over_data_sets_and_seeds() -> None:
     for data in ("dsprites", "shapes3d", "arm3d"):
         for seed in range(3):
             here = runs[(runs["data"] == data) & (runs["seed"] == seed)]
-            usual = here[(here["tasks"] == TASKS) & (here["task_factors"] == "all") & (here["task_networks"] == "own")]
+            usual = here[(here["data.tasks"] == TASKS) & (here["variant"] == "")]
             multi = usual[usual["method"] == "multitask"]["scores.mig"]
             single = usual[usual["method"] == "single_task"]["scores.mig"]
             assert (len(multi), len(single)) == (1, TASKS)
             differences.append(multi.iloc[0] - single.mean())
-    claim = claims.beats_single(Models.of(runs))
+    claim = verdict("beats-single", of(runs))
     assert claim.ours.startswith(f"MIG {np.mean(differences):.3f} [".replace("-", "−"))
 
 
@@ -232,17 +261,17 @@ def test_shares_of_the_gain() -> None:
         level = {"multitask": 0.8, "one_head": 0.2}.get(model.method, 0.0)
         return size * level * (0.5 if model.networks == "shared" else 1)
 
-    models = Models.of(made(score, noise=1e-6))
-    found = {name: claims.explained(models, kind) for name, kind in claims.SUPERVISION.items()}
+    models = of(made(score, noise=1e-6))
+    found = {name: analysis.explained(models, kind) for name, kind in SUPERVISION.items()}
     for name, value in zip(found, (0.25, 0.5, 0.125, 1.0), strict=True):
-        assert set(found[name]) == {claims.ALL_METRICS, *METRICS.values()}
+        assert set(found[name]) == {analysis.ALL_METRICS, *METRICS.values()}
         for entry in found[name].values():
             assert entry.value == pytest.approx(value, abs=1e-3)
             assert entry.low <= entry.value <= entry.high
-    part = claims.explained(models, claims.SUPERVISION["one head for all tasks"], 0)
-    assert part[claims.ALL_METRICS].value == pytest.approx(0.25, abs=1e-3)
-    flat = Models.of(made(lambda model, column: model.noise("level")))
-    assert claims.explained(flat, MULTI)[claims.ALL_METRICS].value == pytest.approx(1.0)
+    part = analysis.explained(models, SUPERVISION["one head for all tasks"], 0)
+    assert part[analysis.ALL_METRICS].value == pytest.approx(0.25, abs=1e-3)
+    flat = of(made(lambda model, column: model.noise("level")))
+    assert analysis.explained(flat, MULTI)[analysis.ALL_METRICS].value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +287,7 @@ def test_shares_of_the_gain() -> None:
     ],
 )
 def test_shares_in_words(entry: Estimate, words: str) -> None:
-    assert words in claims.in_words("one head", entry)
+    assert words in analysis.in_words("one head", entry)
 
 
 # The paper's figures
@@ -329,15 +358,15 @@ def items(sections: list[Section], kind: type) -> dict[str, Any]:
 
 
 def test_a_whole_table_gives_every_figure_and_table() -> None:
-    sections = report(made(full))
+    sections = report(of(made(full)).table)
     assert set(items(sections, Figure)) == {"figure_3", "figure_4", "figure_13", "figure_14", "figure_15"}
     found = items(sections, Table)
     wanted = {"verdicts", "states", "table_1", "table_4", "table_5", "table_6", "agreement", "totals", "own_and_joint"}
     wanted |= {"gains", "losses_dsprites", "losses_shapes3d", "losses_arm3d", "trends", "splits", "supervision"}
     assert wanted <= set(found)
-    assert len([item for section in sections for item in section.items if isinstance(item, Judged)]) == len(claims.ALL)
+    assert len([item for section in sections for item in section.items if isinstance(item, Judged)]) == len(CLAIMS)
     for figure in items(sections, Figure).values():
-        figure.drawing.draw_without_rendering()
+        figure.drawn().draw_without_rendering()
     states = found["states"].frame.set_index("model")
     assert states.loc["single-task", "dSprites"] == "9 of 9"
     assert states.loc["multi-head, 12 tasks", "Arm3D"] == "3 of 3"
@@ -353,9 +382,9 @@ def test_a_whole_table_gives_every_figure_and_table() -> None:
 
 def test_error_tables_hold_means_over_seeds() -> None:
     runs = made(full)
-    models = Models.of(runs)
+    models = of(runs)
     here = runs[(runs["data"] == "shapes3d") & (runs["method"] == "single_task") & (runs["settings.task"] == 1)]
-    frame = tables.task_errors(models, 1)  # data sets stand in the papers' order
+    frame = analysis.task_errors(models, 1)  # data sets stand in the papers' order
     assert frame["loss 2"][1] == pytest.approx(here["scores.test.error_2"].mean())
     assert frame["total"][1] == pytest.approx(here[ERROR].mean())
     assert models.own_errors()[1, :, 1].tolist() == here.sort_values("seed")["scores.test.error_1"].tolist()
@@ -378,7 +407,7 @@ def test_a_report_is_made_of_whatever_there_is(kind: str) -> None:
         "ragged": pd.concat([whole.drop(index=range(0, len(whole), 3)), damaged], ignore_index=True),
     }[kind]
     before = runs.copy()
-    sections = report(runs)
+    sections = report(of(runs).table)
     pd.testing.assert_frame_equal(runs, before)
     assert len(sections) == 8
     for section in sections:
@@ -386,7 +415,7 @@ def test_a_report_is_made_of_whatever_there_is(kind: str) -> None:
         for item in section.items:
             assert not isinstance(item, Judged) or item.verdict in VERDICTS
     for figure in items(sections, Figure).values():
-        figure.drawing.draw_without_rendering()
+        figure.drawn().draw_without_rendering()
     if kind in ("empty", "nothing done", "no scores", "all unknown"):
         assert not items(sections, Figure)
         assert all("Nothing to show" in section.text for section in sections[1:])
@@ -397,9 +426,9 @@ def test_a_report_is_made_of_whatever_there_is(kind: str) -> None:
 def test_infinite_scores_are_not_known() -> None:
     runs = made(full)
     runs.loc[runs["method"] == "multitask", "scores.mig"] = math.inf
-    models = Models.of(runs)
+    models = of(runs)
     assert np.isnan(models.scores("scores.mig", MULTI)).all()
-    assert "Not measured: MIG" in claims.beats_single(models).why
+    assert "Not measured: MIG" in verdict("beats-single", models).why
     assert np.isfinite(single_mean(models, "scores.mig")).all()
 
 
@@ -435,14 +464,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rng = np.random.default_rng(0)
         places, factors = rng.normal(size=(30, 2)).astype(np.float32), rng.integers(0, 3, (30, 5))
         np.savez(place / "embedding.npz", places=places, codes=places, factors=factors)
-        found = {"agreement": {"shape": 0.2, "x": 0.4}, "retrieved": {"retrieved": 4.0, "mean": 0.3}}
-        (place / "embed.json").write_text(json.dumps(found) if encoder.method != "single_task" else "{half")
+        scores = {"agreement": 0.3, "agreement.x": 0.4, "retrieved": 4.0, "correlation.mean": 0.3}
+        write_results(place, {encoder.id: {"embed": scores}})
+        if encoder.method == "single_task":
+            (place / "results.json").write_text("{half")
         (place / "job.json").write_text(json.dumps({"needs": [encoder.id]}))
     return folder
 
 
 def test_a_table_says_whose_codes_and_which_tasks(study: Path, tmp_path: Path) -> None:
-    runs = table(study)
+    runs = table(study).frame
     assert len(runs) == 7
     decoders = runs[runs["method"] == "frozen_decoder"]
     assert sorted(decoders["encoder"]) == ["multitask", "random_encoder", "single_task"]
@@ -450,7 +481,7 @@ def test_a_table_says_whose_codes_and_which_tasks(study: Path, tmp_path: Path) -
     assert decoders["tasks"].isna().all()
     by_method = runs[runs["method"] != "frozen_decoder"].set_index("method")
     assert by_method["tasks"].tolist() == [2] * 4
-    assert by_method["task_factors"].unique().tolist() == ["all"]
+    assert by_method["variant"].unique().tolist() == [""]
     assert by_method.loc["frozen_heads", "encoder"] == "factors"
     assert by_method.loc["multitask", AGREEMENT] == pytest.approx(0.3)
     assert by_method.loc["multitask", f"{AGREEMENT}.x"] == 0.4
@@ -458,8 +489,8 @@ def test_a_table_says_whose_codes_and_which_tasks(study: Path, tmp_path: Path) -
     assert math.isnan(by_method.loc["single_task", AGREEMENT])
     shown = [column.name for column in columns(runs) if column.main]
     assert {"encoder", "scores.test.squared_error"} < set(shown)
-    assert table(tmp_path).empty
-    with pytest.raises(InputError, match="no folder"):
+    assert table(tmp_path).frame.empty
+    with pytest.raises(InputError, match="not a folder"):
         table(tmp_path / "nowhere")
 
 
@@ -470,19 +501,20 @@ def test_a_run_without_a_decoder_opens_its_umap(tmp_path: Path) -> None:
 
 
 def test_pictures_are_made_from_the_folder_wherever_it_is(study: Path, tmp_path: Path) -> None:
-    runs, moved = table(study), tmp_path / "moved"
+    moved = tmp_path / "moved"
     shutil.copytree(study, moved)
-    runs["run"] = "gone/" + runs["run"].map(lambda run: Path(run).name)
-    sections = report(runs, moved)
+    sections = report(table(moved))
     shown = items(sections, Picture)
-    assert set(shown) == {"reconstructions_dsprites", "traversals_dsprites"}
+    assert set(shown) == {"reconstructions_dsprites", "traversals_dsprites", "umap_dsprites"}
     assert shown["traversals_dsprites"].image.height > 3 * (3 + 2) * 72  # three encoders, three latents
-    assert "umap_dsprites" in items(sections, Figure)
+    table(moved).save(tmp_path / "kept", {name: picture.image for name, picture in shown.items()})
+    assert set(items(report(RunTable.load(tmp_path / "kept")), Picture)) == set(shown)
     for path in moved.glob("jobs/frozen_decoder-*/model.safetensors"):
         path.unlink()
     for path in moved.glob("jobs/embed-*/embedding.npz"):
         path.write_bytes(b"half")
-    sections = report(runs, moved)
+    sections = report(table(moved))
     assert not items(sections, Picture)
-    assert "Could not be shown: dSprites, UMAP" in sections[2].text
-    assert "holds no trained model" in sections[2].text
+    assert "Could not be shown" in sections[2].text
+    assert "cannot be read as an embedding" in sections[2].text
+    assert "has no trained model" in sections[2].text

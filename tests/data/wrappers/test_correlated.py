@@ -1,5 +1,3 @@
-"""Correlated and fixed draws as settings of `load`."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -9,14 +7,44 @@ import pytest
 import torch
 
 from tests.examples.numbers import Numbers
-from unbraid.data import Correlated, load
-from unbraid.data.catalogue import load_plain
-from unbraid.data.wrappers.sampling import with_correlated, with_draws, with_held_out
+from unbraid.data import Correlated, FactorData, load
+from unbraid.data.wrappers.correlated import with_correlated
 from unbraid.errors import InputError
+
+
+@pytest.fixture
+def grid() -> FactorData:
+    return Numbers((4, 5, 6))
+
+
+def counts(data: FactorData, a: int, b: int, n: int = 60_000) -> torch.Tensor:
+    """How often each pair of values of factors a and b is drawn, as a frequency table."""
+    factors = data.factors_at(data.sample_index(n, 0))
+    joint = torch.bincount(factors[:, a] * data.sizes[b] + factors[:, b], minlength=data.sizes[a] * data.sizes[b])
+    return joint.view(data.sizes[a], data.sizes[b]).double() / n
 
 
 def correlation(factors: torch.Tensor, a: int, b: int) -> float:
     return float(torch.corrcoef(factors[:, [a, b]].double().T)[0, 1])
+
+
+@pytest.mark.parametrize("strength", [0.1, 0.4, 2.0])
+def test_correlated_draws_from_the_formula(grid: FactorData, strength: float) -> None:
+    data = Correlated(grid, [("f0", "f2")], strength)
+    a, b = np.linspace(0, 1, 4)[:, None], np.linspace(0, 1, 6)
+    wanted = np.exp(-((a - b) ** 2) / (2 * strength**2))
+    wanted /= wanted.sum()
+    assert np.abs(counts(data, 0, 2).numpy() - wanted).max() < 0.006
+    assert np.allclose(data.tables[("f0", "f2")].numpy(), wanted)
+    assert (counts(data, 0, 1).sum(0) - 0.2).abs().max() < 0.006  # the third factor stays uniform
+
+
+def test_correlated_by_a_table_of_ones_own(grid: FactorData) -> None:
+    table = torch.zeros(4, 5)
+    table[1, 2], table[3, 0] = 3, 1
+    joint = counts(Correlated(grid, {("f0", "f1"): table}), 0, 1)
+    assert abs(float(joint[1, 2]) - 0.75) < 0.01
+    assert abs(float(joint[3, 0]) - 0.25) < 0.01
 
 
 def test_correlated_names_two_factors() -> None:
@@ -51,25 +79,17 @@ def test_rows_held_out_stay_independent() -> None:
     assert abs(correlation(data.held_out.factors_at(range(5000)), 3, 1)) < 0.05
 
 
-def test_draws_are_a_fixed_set_by_weight_and_with_repetition() -> None:
-    data = with_correlated(with_held_out(Numbers((3, 3)), 0.3, 0), "f0,f1", 0.1)
-    found = with_draws(data, 50, 1)
-    assert len(found) == 50
-    assert torch.equal(found.all_factors(), data.factors_at(data.sample_index(50, 1)))
-    assert not torch.equal(found.all_factors(), with_draws(data, 50, 2).all_factors())
-    assert found.held_out is data.held_out is not None
-    assert len(load("dsprites", 16, draws=100)) == 100  # independent sets of the same size
-
-
-def test_what_it_opened_opens_it_again() -> None:
-    data = load("dsprites", 16, held_out=0.5, correlated="x,scale", draws=200)
-    assert data.opened is not None
-    again = load(data.opened["name"], data.opened["resolution"], **data.opened["settings"])
-    assert again.describe() == data.describe()
-    whole = load_plain(data.opened)
-    assert len(whole) == 737_280
-    assert whole.weights is None
-    assert torch.equal(load_plain(data.opened, held_out=True).all_factors(), data.all_factors())
+def test_bad_pairs(grid: FactorData) -> None:
+    cases = {
+        "no factor 'g0'; known are f0, f1, f2": lambda: Correlated(grid, [("g0", "f1")]),
+        "strength is 0": lambda: Correlated(grid, [("f0", "f1")], 0),
+        "with itself": lambda: Correlated(grid, [("f0", "f0")]),
+        r"shape \(4, 4\); expected \(4, 5\)": lambda: Correlated(grid, {("f0", "f1"): torch.ones(4, 4)}),
+        "finite and nonnegative": lambda: Correlated(grid, {("f0", "f1"): -torch.ones(4, 5)}),
+    }
+    for message, make in cases.items():
+        with pytest.raises(InputError, match=message):
+            make()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +102,6 @@ def test_what_it_opened_opens_it_again() -> None:
         ({"correlated": "x,scale", "correlation_width": 0.0}, "correlation_width is 0.0; expected a number above 0"),
         ({"correlated": "x,y;x,scale", "joint_file": "a.npy"}, "correlated names 2 pairs; expected one"),
         ({"correlated": "x,y", "joint_file": "nowhere.npy"}, "nowhere.npy does not exist"),
-        ({"draws": 0}, "draws is 0; expected at least 1"),
     ],
 )
 def test_mistakes_are_named(settings: dict[str, object], message: str) -> None:

@@ -1,4 +1,4 @@
-"""The operations and losses of intervention, section 4, as functions: one for each equation but algorithm 1's."""
+"""The operations and losses of intervention, section 4, one function per equation; `translation` has algorithm 1."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ def intervened(codes: Tensor, others: Tensor, features: Tensor, dimensions: int)
     """do(Z_k = z_k^r): codes (n, K·D) whose feature k, each row's own, is that of the same row of `others`.
 
     `features` (n,) has k for each row; a feature is `dimensions` columns side by side.
+
+    >>> codes, others = torch.zeros(2, 4), torch.ones(2, 4)
+    >>> intervened(codes, others, torch.tensor([0, 1]), dimensions=2)
+    tensor([[1., 1., 0., 0.],
+            [0., 0., 1., 1.]])
     """
     columns = features[:, None, None].expand(-1, 1, dimensions)
     apart, replaced = codes.view(len(codes), -1, dimensions), others.view(len(codes), -1, dimensions)
@@ -25,7 +30,7 @@ def adversarial(real: Tensor, fake: Tensor, weights: Tensor) -> Tensor:
     """L_adv = E[log Disc(x̂) + W(x̂')/N · log(1 - Disc(x̂'))], Disc = sigmoid(logit).
 
     `real` (n,) are logits of reconstructions x̂, `fake` (m,) of images after an intervention x̂', `weights` (m,) theirs.
-    The discriminator climbs it, encoder, decoder and weight network descend it. For the best discriminator it is
+    The discriminator ascends it; encoder, decoder and weight network descend it. For the best discriminator it is
     2·JS(p, w∘ṗ) - log 4, least where the weights bring ṗ to p (proposition 2).
     """
     return F.logsigmoid(real).mean() + (weights * F.logsigmoid(-fake)).mean()
