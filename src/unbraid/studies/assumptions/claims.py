@@ -306,7 +306,7 @@ def _chance(found: Transfer) -> str:
 
 
 def labels_help_on_the_same(models: Models, resamples: int) -> Judged:
-    found, case = transfer(models, resamples=resamples), "same metric, same data set"
+    found, case = transfer(models), "same metric, same data set"
     claim = judged(
         models,
         "A setting chosen by a metric beats a random one on another seed, for the same metric and data set.",
@@ -319,7 +319,7 @@ def labels_help_on_the_same(models: Models, resamples: int) -> Judged:
 
 
 def labels_do_not_transfer(models: Models, resamples: int) -> Judged:
-    found = transfer(models, resamples=resamples)
+    found = transfer(models)
     cases = [case for case, same in CASES.items() if same != (True, True)]
     claim = judged(
         models,

@@ -275,7 +275,7 @@ def _choice(models: Models, resamples: int) -> Section:
         caption = "A dot a setting: its medians over seeds."
         items.append(Figure("transfer_scatter", title, partial(drawings.scatter_of_settings, models), caption))
     if metrics and models.present.shape[1] > 1:
-        found = transfer(models, resamples=resamples)
+        found = transfer(models)
         title = "Table 1: probability of doing at least as well as a random model"
         items.append(Table("table_1", title, _table_one(found), _how_table_one(found)))
     items += claims.judge(models, claims.CHOICE, resamples)

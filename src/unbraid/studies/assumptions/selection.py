@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from unbraid.figures import data_name
-from unbraid.report.estimates import SEEDS, Array, Estimate, average
-from unbraid.studies.assumptions.draws import RESAMPLES, Draws, around, drawn, estimate, known_mean, medians
+from unbraid.report.estimates import Array, Estimate, average, choices, probability_beats_random, wins
+from unbraid.studies.assumptions.draws import RESAMPLES, Draws, drawn, estimate, known_mean, medians
 from unbraid.studies.assumptions.models import METRICS, UDR, Models, quietly
 
 TRIALS = 10_000
@@ -40,7 +40,7 @@ class Transfer:
 
 
 @lru_cache(maxsize=2)
-def transfer(models: Models, trials: int = TRIALS, resamples: int = RESAMPLES) -> Transfer:
+def transfer(models: Models, trials: int = TRIALS) -> Transfer:
     """Section 5.5's trials: draw a seed, a metric and a data set; take the setting with the highest score there.
 
     Compare it with a setting drawn at random, both trained with one other seed, on the same or another metric and the
@@ -49,12 +49,12 @@ def transfer(models: Models, trials: int = TRIALS, resamples: int = RESAMPLES) -
     are left out.
     """
     scores = _cube(models)  # (data sets, metrics, settings, seeds)
-    chosen, wins = _chosen(scores), _wins(scores)
-    drawn, counted = _trials(scores, chosen, trials)
-    chance = average(wins.ravel())
-    pairs = {case: _pairs(chosen, wins, *kind) for case, kind in CASES.items()}
-    exact = {case: _over_seeds(matrix, models.seeds, resamples) for case, matrix in pairs.items()}
-    return Transfer(drawn, counted, exact, chance)
+    drawn, counted = _trials(scores, trials)
+    exact = {
+        case: probability_beats_random(scores, same_metric=same_metric, same_data=same_data)
+        for case, (same_metric, same_data) in CASES.items()
+    }
+    return Transfer(drawn, counted, exact, average(wins(scores)))
 
 
 def _cube(models: Models) -> Array:
@@ -64,25 +64,7 @@ def _cube(models: Models) -> Array:
     return np.stack(found, 1)
 
 
-def _chosen(scores: Array) -> Array:
-    """The setting with the highest score (data sets, metrics, seeds); -1 where there is none."""
-    if not scores.size:
-        return np.zeros((scores.shape[0], scores.shape[1], scores.shape[3]), int)
-    best = np.where(np.isfinite(scores), scores, -np.inf).argmax(2)
-    return np.asarray(np.where(np.isfinite(scores).any(2), best, -1))
-
-
-def _wins(scores: Array) -> Array:
-    """The share of settings that each does at least as well as, with the same seed: the shape of the scores."""
-    if not scores.size:
-        return scores
-    better = scores[:, :, :, None] >= scores[:, :, None]  # (data sets, metrics, mine, theirs, seeds)
-    there = np.isfinite(scores)[:, :, None].sum(3)
-    share = better.sum(3) / np.maximum(there, 1)
-    return np.asarray(np.where(np.isfinite(scores), share, np.nan))
-
-
-def _trials(scores: Array, chosen: Array, trials: int) -> tuple[dict[str, float], dict[str, int]]:
+def _trials(scores: Array, trials: int) -> tuple[dict[str, float], dict[str, int]]:
     sets, metrics, settings, seeds = scores.shape
     result, counted = dict.fromkeys(CASES, math.nan), dict.fromkeys(CASES, 0)
     if not scores.size or seeds < 2:
@@ -91,7 +73,7 @@ def _trials(scores: Array, chosen: Array, trials: int) -> tuple[dict[str, float]
     data, metric, seed = (rng.integers(size, size=trials) for size in (sets, metrics, seeds))
     other_seed = _another(seed, seeds, rng)
     other_data, other_metric = _another(data, sets, rng), _another(metric, metrics, rng)
-    mine, theirs = chosen[data, metric, seed], rng.integers(settings, size=trials)
+    mine, theirs = choices(scores)[data, metric, seed], rng.integers(settings, size=trials)
     for case, (same_metric, same_data) in CASES.items():
         if (sets < 2 and not same_data) or (metrics < 2 and not same_metric):
             continue
@@ -109,35 +91,6 @@ def _another(values: Array, count: int, rng: np.random.Generator) -> Array:
     if count < 2:
         return values
     return np.asarray((values + rng.integers(1, count, size=len(values))) % count)
-
-
-def _pairs(chosen: Array, wins: Array, same_metric: bool, same_data: bool) -> Array:
-    """The mean over data sets and metrics by the seed of the choice and the seed of the comparison (seeds, seeds)."""
-    sets, metrics, seeds = chosen.shape
-    if not wins.size:
-        return np.zeros((0, 0))
-    total, number = np.zeros((seeds, seeds)), np.zeros((seeds, seeds))
-    for data, metric, other_data, other_metric in np.ndindex(sets, metrics, sets, metrics):
-        if (data == other_data) != same_data or (metric == other_metric) != same_metric:
-            continue
-        choice = chosen[data, metric]
-        found = np.where((choice >= 0)[:, None], wins[other_data, other_metric][choice], np.nan)
-        total, number = total + np.nan_to_num(found), number + np.isfinite(found)
-    return np.asarray(np.where(number > 0, total / np.maximum(number, 1), np.nan))
-
-
-def _over_seeds(matrix: Array, seeds: int, resamples: int) -> Estimate:
-    """The mean over pairs of different seeds, with a bootstrap interval over seeds."""
-    count = len(matrix)
-    if count < 2:
-        return Estimate(math.nan)
-    rng = np.random.default_rng(0)
-    counts = rng.multinomial(count, np.full(count, 1 / count), size=resamples if count >= SEEDS else 0)
-    counts = np.concatenate([np.ones((1, count), int), counts])  # first the seeds as they are
-    known = np.isfinite(matrix) & ~np.eye(count, dtype=bool)
-    parts = [np.einsum("ds,dt,st->d", counts, counts, part) for part in (np.where(known, matrix, 0), known)]
-    found = quietly(np.divide, *parts)
-    return around(found[0], found[1:], min(count, seeds), (0, 1))
 
 
 # What each way of choosing loses
