@@ -421,36 +421,84 @@ def setting_correlation(first: Array, second: Array) -> Estimate:
     if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
         raise InputError(f"there are scores of shapes {a.shape} and {b.shape}; expected two of (settings, seeds)")
     kept = np.isfinite(a).any(1) & np.isfinite(b).any(1)
-    tables = [_ranked(a[kept]), _ranked(b[kept])]
-    width = max(a.shape[1], b.shape[1])
-    ranks = np.concatenate([np.pad(t, ((0, 0), (0, width - t.shape[1])), constant_values=np.nan) for t in tables])
-    found = jackknife(_correlation_of_means, ranks)
-    low, high = (min(max(end, -1.0), 1.0) if math.isfinite(end) else end for end in (found.low, found.high))
-    return Estimate(min(max(found.value, -1.0), 1.0) if found.known else math.nan, low, high, 2, found.seeds)
+    tables = [_Ranks.of(a[kept]), _Ranks.of(b[kept])]
+    if kept.sum() < 3 or min(table.counts.min() for table in tables) < 2:
+        return UNKNOWN
+    spreads = [table.spread() for table in tables]
+    if min(spreads) <= 0:
+        return UNKNOWN
+    value = _covariance(tables[0].means, tables[1].means) / math.sqrt(spreads[0] * spreads[1])
+    bounded = min(max(value, -1.0), 1.0)
+    counts = np.concatenate([table.counts for table in tables])
+    if counts.min() < SEEDS:
+        return Estimate(bounded)
+    parts = np.concatenate([
+        tables[0].left_out(tables[1].means, spreads[1]),
+        tables[1].left_out(tables[0].means, spreads[0]),
+    ])  # fmt: skip
+    if not np.isfinite(parts).all():
+        return Estimate(bounded)
+    half = _margin(parts, counts - 1.0) * math.sqrt(parts.sum())
+    return Estimate(bounded, max(value - half, -1.0), min(value + half, 1.0), 2, int(counts.min()))
 
 
-def _ranked(scores: Array) -> Array:
-    from scipy.stats import rankdata
-
-    ranks = np.full(scores.shape, np.nan)
-    finite = np.isfinite(scores)
-    ranks[finite] = rankdata(scores[finite])
-    return ranks
+def _covariance(a: Array, b: Array) -> float:
+    return float((a - a.mean()) @ (b - b.mean())) / (len(a) - 1)
 
 
-def _correlation_of_means(values: Array) -> float:
-    """The correlation of the expected values of two halves of groups (2 n, seeds); NaN where it is not defined."""
-    half = len(values) // 2
-    finite = np.isfinite(values)
-    counts = finite.sum(1)
-    if half < 3 or counts.min() < 2:
-        return math.nan
-    filled = np.where(finite, values, 0)
-    means = filled.sum(1) / counts
-    noise = (np.where(finite, values - means[:, None], 0) ** 2).sum(1) / (counts - 1) / counts
-    covariance = np.cov(means[:half], means[half:])
-    spreads = [covariance[side, side] - noise[rows].mean() for side, rows in ((0, slice(half)), (1, slice(half, None)))]
-    return float(covariance[0, 1] / math.sqrt(spreads[0] * spreads[1])) if min(spreads) > 0 else math.nan
+@dataclass(frozen=True, eq=False)
+class _Ranks:
+    """The ranks of all models of a data set (settings, seeds), NaN where one is missing, and their means."""
+
+    ranks: Array
+    counts: Array
+    """(settings,) seeds."""
+    means: Array
+    squares: Array
+    """(settings,): the sum of squares around the mean."""
+
+    @classmethod
+    def of(cls, scores: Array) -> _Ranks:
+        from scipy.stats import rankdata
+
+        finite = np.isfinite(scores)
+        ranks = np.full(scores.shape, np.nan)
+        ranks[finite] = rankdata(scores[finite])
+        counts = finite.sum(1)
+        means = np.where(finite, ranks, 0).sum(1) / np.maximum(counts, 1)
+        squares = (np.where(finite, ranks - means[:, None], 0) ** 2).sum(1)
+        return cls(ranks, counts, means, squares)
+
+    def spread(self) -> float:
+        """The variance of the settings' expected ranks: that of their means, less what seeds add to it."""
+        noise = self.squares / (self.counts - 1) / self.counts
+        return _covariance(self.means, self.means) - float(noise.mean())
+
+    def left_out(self, others: Array, spread: float) -> Array:
+        """The variance that each setting's seeds bring to the correlation with the other data set (settings,).
+
+        From leaving out one seed at a time: the mean of its setting moves, and with it the sums over settings.
+        """
+        settings, counts = len(self.means), self.counts[:, None]
+        apart = self.ranks - self.means[:, None]
+        moved = -apart / (counts - 1)
+        noise = self.squares / (self.counts - 1) / self.counts
+        noise_without = (self.squares[:, None] - apart**2 * counts / (counts - 1)) / (counts - 2) / (counts - 1)
+        centred = (self.means - self.means.mean())[:, None]
+        variance = _covariance(self.means, self.means) + (2 * centred * moved + moved**2 * (1 - 1 / settings)) / (
+            settings - 1
+        )
+        own = variance - (noise.sum() - noise[:, None] + noise_without) / settings
+        shared = _covariance(self.means, others) + moved * (others - others.mean())[:, None] / (settings - 1)
+        there = np.isfinite(self.ranks)
+        if (own[there] <= 0).any():
+            return np.full(settings, math.inf)
+        correlations = np.divide(
+            shared, np.sqrt(np.where(there, own, 1) * spread), out=np.zeros(there.shape), where=there
+        )
+        middle = correlations.sum(1) / self.counts
+        squares = (np.where(there, correlations - middle[:, None], 0) ** 2).sum(1)
+        return np.asarray((self.counts - 1) / self.counts * squares)
 
 
 # Any other statistic
