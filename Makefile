@@ -2,7 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+# What a change most likely breaks, in less than a minute: the rules of the package, losses, networks, metrics beside
+# their golden scores, the command's errors, one tiny run.
+QUICK := tests/test_package.py tests/test_threads.py tests/test_progress.py tests/bench/test_imports.py \
+  tests/data/test_factors.py tests/nets tests/methods/test_gaussian.py tests/methods/test_losses.py \
+  tests/metrics/test_golden.py::test_agrees tests/metrics/test_imports.py tests/cli/test_commands.py \
+  tests/cli/test_cli.py::test_bad_input_is_one_line_and_exit_code_2 \
+  tests/cli/test_cli.py::test_bad_codes_are_one_line tests/cli/test_cli.py::test_train_runs_and_show
+
+.PHONY: demo test quick bench clean
 demo: .venv/ready
 	$(BIN)/unbraid demo
 
@@ -10,6 +18,11 @@ test: .venv/ready
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+quick: .venv/ready
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(QUICK)
 
 bench: .venv/ready
 	$(BIN)/python bench/data.py

@@ -1,12 +1,12 @@
-"""Speed of the metrics beside the plain scikit-learn version of the same protocol, as ratios in one run.
+"""Speed of the metrics compared with the plain scikit-learn version of the same protocol, as ratios in one run.
 
 The plain version is what one would write first, and how the reference code works: a `mutual_info_score` for every pair,
 scikit-learn's booster, a Python loop over the points of the intervention scores. Where it takes minutes, a fraction of
-it runs and its time is scaled up; every line says which. Encoding runs in processes of its own, because allocator
-settings stick to one.
+it runs and its time is scaled up; every line says which. Encoding runs in a process of its own, because the settings of
+the allocator stay with a process.
 
     python bench/metrics.py [--quick]
-    python bench/metrics.py --golden FOLDER      the reference implementation's scores of fixed codes beside ours
+    python bench/metrics.py --golden FOLDER      our scores of fixed codes and those of the reference implementation
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,34 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Pair = tuple[Array, Array]
-SIZES = (3, 6, 40, 32, 32)
 BATCH = 64
 ROUNDS = 100  # of the booster
 POINTS = 15_000  # of an intervention score, training and test
 # images the reference encodes: train and test sets for each metric, then two batches a point or one, and the variances
 ENCODED = {"sets": 6 * 10_000 + 3 * 5_000, "beta_vae": 2 * BATCH * POINTS, "factor_vae": 10_000 + BATCH * POINTS}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much to do."""
+
+    factors: tuple[int, ...] = (3, 6, 40, 32, 32)
+    train: int = 10_000
+    test: int = 5_000
+    points: int = 500
+    """Of the intervention scores, for the plain version."""
+    models: int = 50
+    """For UDR."""
+    udr_rows: int = 1_000
+    encoded: int = 12_800
+    """Images the plain version encodes."""
+    samples: int = 50_000
+    """Images we encode and score."""
+    protocol: str = "dlib"
+
+
+QUICK = Size(train=2_000, test=1_000, points=100, models=10, encoded=1_280, samples=3_000)
+TINY = Size((2, 2, 3, 2, 2), 100, 50, 2, 2, 50, 64, 200, "fast")
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -39,10 +62,10 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def example(rows: int, seed: int = 0) -> Pair:
+def example(rows: int, sizes: Sequence[int], seed: int = 0) -> Pair:
     """Codes such as a VAE finds: some factors clean, some mixed, some codes noise."""
     rng = np.random.default_rng(seed)
-    factors = np.stack([rng.integers(size, size=rows) for size in SIZES], 1)
+    factors = np.stack([rng.integers(size, size=rows) for size in sizes], 1)
     spread = (factors - factors.mean(0)) / factors.std(0)
     weights = np.eye(5) + 0.4 * np.random.default_rng(1).normal(size=(5, 5))
     return np.hstack([spread @ weights, np.zeros((rows, 5))]) + 0.2 * rng.normal(size=(rows, 10)), factors
@@ -102,25 +125,28 @@ def plain_explicitness(train: Pair, test: Pair) -> float:
     from sklearn.metrics import roc_auc_score
     from sklearn.preprocessing import LabelBinarizer, StandardScaler
 
-    scaler, found = StandardScaler().fit(train[0]), []
+    scaler, scores = StandardScaler().fit(train[0]), []
     for column in range(train[1].shape[1]):
         model = LogisticRegression().fit(scaler.transform(train[0]), train[1][:, column])
         binary = LabelBinarizer().fit(model.classes_).transform(test[1][:, column])
         likely = model.predict_proba(scaler.transform(test[0]))
         shown = [value for value in range(binary.shape[1]) if 0 < binary[:, value].sum() < len(binary)]
-        found.append(np.mean([roc_auc_score(binary[:, value], likely[:, value]) for value in shown]))
-    return float(np.mean(found))
+        scores.append(np.mean([roc_auc_score(binary[:, value], likely[:, value]) for value in shown]))
+    return float(np.mean(scores))
 
 
-def plain_points(train: Pair, test: Pair, points: int) -> None:
+def plain_points(train: Pair, test: Pair, sizes: Sequence[int], points: int) -> None:
     """The points of both intervention scores, one after the other; their classifiers take next to nothing."""
     rng = np.random.default_rng(0)
     codes, factors = np.concatenate([train[0], test[0]]), np.concatenate([train[1], test[1]])
     variances = codes.var(0, ddof=1)
-    rows_of = [[np.flatnonzero(column == value) for value in range(size)] for column, size in zip(factors.T, SIZES)]  # noqa: B905
+    rows_of = [
+        [np.flatnonzero(column == value) for value in range(size)]
+        for column, size in zip(factors.T, sizes, strict=True)
+    ]
     for _ in range(points):
         column = rng.integers(factors.shape[1])
-        values = rng.integers(SIZES[column], size=BATCH)
+        values = rng.integers(sizes[column], size=BATCH)
         first, second = ([rng.choice(rows_of[column][value]) for value in values] for _ in range(2))
         np.abs(codes[first] - codes[second]).mean(0)
         rows = rng.choice(rows_of[column][values[0]], BATCH)
@@ -144,27 +170,27 @@ def plain_rest(train: Pair, test: Pair) -> None:
     information_by_loop(histograms(codes), histograms(codes))
 
 
-def plain_protocol(train: Pair, test: Pair, rounds: int, points: int) -> dict[str, float]:
+def plain_protocol(train: Pair, test: Pair, sizes: Sequence[int], rounds: int, points: int) -> dict[str, float]:
     """Seconds of each part, scaled up to the whole protocol."""
     parts: dict[str, tuple[Callable[[], Any], float]] = {
         "mig": (lambda: plain_mig(train, test), 1),
         "modularity": (lambda: plain_modularity(train, test), 1),
         "sap": (lambda: plain_sap(train, test), 1),
         "explicitness": (lambda: plain_explicitness(train, test), 1),
-        "interventions": (lambda: plain_points(train, test, points), POINTS / points),
+        "interventions": (lambda: plain_points(train, test, sizes, points), POINTS / points),
         "rest": (lambda: plain_rest(train, test), 1),
     }
-    found = {name: seconds(work)[0] * scale for name, (work, scale) in parts.items()}
+    times = {name: seconds(work)[0] * scale for name, (work, scale) in parts.items()}
     one, some = (seconds(lambda count=count: plain_dci(train, test, count))[0] for count in (1, rounds))
-    found["dci"] = one + (ROUNDS - 1) * (some - one) / (rounds - 1)  # what is done once is not scaled
-    return found
+    times["dci"] = one + (ROUNDS - 1) * (some - one) / (rounds - 1)  # what is done once is not scaled
+    return times
 
 
 # From images
 
 
 def plain_encoding(images: int) -> float:
-    """Seconds an image to draw a batch, make floats of it and encode it: default allocator, layout and precision."""
+    """Seconds per image to draw a batch, make floats of it and encode it: default allocator, layout and precision."""
     import torch
     from torch import nn
 
@@ -193,30 +219,38 @@ def ours_from_images(samples: int, protocol: str) -> float:
     from unbraid.training.representation import represent
 
     data = load("dsprites")
-    data.sample(BATCH, 0)  # drawing the data set for the first time is nobody's encoding
+    data.sample(BATCH, 0)  # drawing the data set for the first time is not measured
     method = build("beta_vae", data)
 
     def work() -> None:
-        found = represent(method, data, samples=samples)
-        score(found.codes, found.factors, protocol=protocol)
+        representation = represent(method, data, samples=samples)
+        score(representation.codes, representation.factors, protocol=protocol)
 
     return seconds(work)[0]
 
 
-def in_process(work: str, quick: bool) -> float:
-    command = [sys.executable, __file__, "--work", work, *(["--quick"] if quick else [])]
+def from_images(work: str, size: Size) -> float:
+    """Seconds of `encode` per image, or of `score`."""
+    return plain_encoding(size.encoded) if work == "encode" else ours_from_images(size.samples, size.protocol)
+
+
+def in_process(work: str, size: Size) -> float:
+    """The same in a process of its own."""
+    if size == TINY:
+        return from_images(work, size)
+    command = [sys.executable, __file__, "--work", work, *(["--quick"] if size == QUICK else [])]
     return float(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
 
 
 # The table
 
 
-def report(what: str, ours: float, plain: float, wanted: float, note: str) -> None:
-    print(f"{what:34}{ours:9.2f} s{plain:10.1f} s{plain / ours:8.1f}x{wanted:7.0f}x   {note}", flush=True)
+def report(what: str, ours: float, plain: float, goal: float, note: str) -> None:
+    print(f"{what:34}{ours:9.2f} s{plain:10.1f} s{plain / ours:8.1f}x{goal:7.0f}x   {note}", flush=True)
 
 
 def golden(folder: Path) -> None:
-    """Ours and the reference's of every score and case, and the largest difference."""
+    """Print our scores and the reference's for every case, and the largest difference."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.metrics.golden import CASES, DCI, EXACT, FITTED, SCORES, boosted, read, udr_differences
 
@@ -226,48 +260,51 @@ def golden(folder: Path) -> None:
     ours |= {name: [part(fit) for fit in fits] for name, part in DCI.items()}
     allowed = {name: SCORES[name][1] if name in SCORES else FITTED for name in ours}
     print(f"{'ours / the reference':34}" + "".join(f"{name:>19}" for name in CASES) + "  largest difference")
-    for name, found in ours.items():
+    for name, scores in ours.items():
         expected = [case.scores.get(name, np.nan) for case in cases]
-        pairs = zip(found, expected, strict=True)
+        pairs = zip(scores, expected, strict=True)
         cells = "".join(f"{'-' if np.isnan(b) else f'{a:.4f} / {b:.4f}':>19}" for a, b in pairs)
-        largest = np.nanmax(np.abs(np.subtract(found, expected)))
+        largest = np.nanmax(np.abs(np.subtract(scores, expected)))
         print(f"{name:34}{cells}  {largest:8.1e} of {allowed[name]:.0e} allowed")
     for kind in ("lasso", "spearman"):
         largest = max(udr_differences(folder / "udr.npz", folder / "udr.json", kind))
         print(f"{f'udr, {kind}: pairs and scores':{34 + 19 * len(CASES)}}  {largest:8.1e} of {EXACT:.0e} allowed")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a fifth of the rows and smaller fractions: does it run?")
     parser.add_argument("--work", choices=["encode", "score"], help=argparse.SUPPRESS)
-    parser.add_argument("--golden", type=Path, metavar="FOLDER", help="only: scores beside those in this folder")
-    quick = (arguments := parser.parse_args()).quick
-    warnings.simplefilter("ignore")
-    if arguments.golden:
-        golden(arguments.golden)
-        return
-    encoded = 1_280 if quick else 12_800
-    samples = 3_000 if quick else 50_000
-    if arguments.work:
-        found = plain_encoding(encoded) if arguments.work == "encode" else ours_from_images(samples, "dlib")
-        print(json.dumps(found))
-        return
+    parser.add_argument("--golden", type=Path, metavar="FOLDER", help="only compare scores with those in this folder")
+    parser.add_argument("--tiny", action="store_true", help="the least of everything: does it run?")
+    options = parser.parse_args(arguments)
+    size = TINY if options.tiny else QUICK if options.quick else Size()
+    if options.golden:
+        golden(options.golden)
+    elif options.work:
+        print(json.dumps(from_images(options.work, size)))
+    else:
+        with warnings.catch_warnings(action="ignore"):
+            compare(size)
 
+
+def compare(size: Size) -> None:
     from unbraid import score
     from unbraid.metrics import dci, udr
     from unbraid.metrics._information import discretise, mutual_information
 
-    rows, held, rounds, points = (2_000, 1_000, 3, 100) if quick else (10_000, 5_000, 3, 500)
-    train, test = example(rows), example(held, 2)
-    print(f"{rows} + {held} points, factors {SIZES}, 10 codes{'; --quick: not the figures' if quick else ''}")
-    print(f"{'':34}{'ours':>11}{'plain':>12}{'ratio':>9}{'wanted':>8}")
+    rounds, points = 3, size.points
+    train, test = example(size.train, size.factors), example(size.test, size.factors, 2)
+    note = "" if size == Size() else "; a smaller size"
+    print(f"{size.train} + {size.test} points, factors {size.factors}, 10 codes{note}")
+    print(f"{'':34}{'ours':>11}{'plain':>12}{'ratio':>9}{'goal':>8}")
 
-    score(*example(300), protocol="dlib", metrics=["dci", "sap"])  # imports
-    plain = plain_protocol(train, test, rounds, points)
+    score(*example(300, size.factors), protocol=size.protocol, metrics=["dci", "sap"])  # imports
+    plain = plain_protocol(train, test, size.factors, rounds, points)
     whole = sum(plain.values())
     fractions = f"booster 1 and {rounds} of {ROUNDS} rounds, {points} of {POINTS} points, scaled"
-    report("protocol dlib", seconds(lambda: score(*train, test=test))[0], whole, 15, f"plain: {fractions}")
+    ours = seconds(lambda: score(*train, test=test, protocol=size.protocol))[0]
+    report(f"protocol {size.protocol}", ours, whole, 15, f"plain: {fractions}")
     ours = seconds(lambda: dci(*train, test=test))[0]
     report("dci, gbt", ours, plain["dci"], 20, f"plain: from 1 and {rounds} of {ROUNDS} rounds")
 
@@ -279,19 +316,18 @@ def main() -> None:
     report("mutual information of all pairs", ours, slow, 20, f"largest difference {difference:.0e}; best of {repeats}")
     assert difference < 1e-9
 
-    models = 10 if quick else 50
     rng = np.random.default_rng(0)
-    shared = rng.normal(size=(1000, 10))
-    codes = [shared @ (np.eye(10) + 0.3 * rng.normal(size=(10, 10))) for _ in range(models)]
+    shared = rng.normal(size=(size.udr_rows, 10))
+    codes = [shared @ (np.eye(10) + 0.3 * rng.normal(size=(10, 10))) for _ in range(size.models)]
     for kind in ("lasso", "spearman"):
         took = seconds(lambda kind=kind: udr(codes, correlation=kind))[0]
-        print(f"{f'udr of {models} models, {kind}':34}{took:9.2f} s{'':29}   wanted under 10 s for 50 models")
+        print(f"{f'udr of {size.models} models, {kind}':34}{took:9.2f} s{'':29}   goal: under 10 s for 50 models")
 
     images = sum(ENCODED.values())
-    encoding = in_process("encode", quick) * images
-    ours = in_process("score", quick)
-    note = f"plain: {images:,} images at the speed of {encoded:,} ({encoding:.0f} s), and the protocol above"
-    report(f"{samples:,} images to all scores", ours, encoding + whole, 20, note)
+    encoding = in_process("encode", size) * images
+    ours = in_process("score", size)
+    note = f"plain: {images:,} images at the speed of {size.encoded:,} ({encoding:.0f} s), and the protocol above"
+    report(f"{size.samples:,} images to all scores", ours, encoding + whole, 20, note)
     print("plain by part, scaled: " + ", ".join(f"{name} {took:.1f} s" for name, took in plain.items()))
 
 

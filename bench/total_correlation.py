@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +38,8 @@ class Codes:
         x = torch.randn(rows, latents, generator=rng, dtype=torch.float64)
         x = x - x.mean(0)
         whiten = torch.linalg.inv(torch.linalg.cholesky(x.T @ x / rows))
-        wanted = torch.full((latents, latents), correlation, dtype=torch.float64).fill_diagonal_(1)
-        return cls(x @ whiten.T @ torch.linalg.cholesky(wanted).T, deviation)
+        covariance = torch.full((latents, latents), correlation, dtype=torch.float64).fill_diagonal_(1)
+        return cls(x @ whiten.T @ torch.linalg.cholesky(covariance).T, deviation)
 
     @property
     def rows(self) -> int:
@@ -83,13 +84,13 @@ def estimate(codes: Codes, estimator: str, batch: int, budget: int = 16_384) -> 
     """Mean and standard error over `budget` samples or more, in batches drawn without replacement."""
     torch.manual_seed(0)
     repeats = max(4, budget // batch)
-    found = torch.stack(
+    estimates = torch.stack(
         [
             total_correlation(codes.posterior(torch.randperm(codes.rows)[:batch]), estimator, codes.rows)
             for _ in range(repeats)
         ]
     )
-    return float(found.mean()), float(found.std()) / math.sqrt(repeats)
+    return float(estimates.mean()), float(estimates.std()) / math.sqrt(repeats)
 
 
 def measure(codes: Codes, batches: list[int], budget: int = 16_384) -> Measured:
@@ -133,18 +134,22 @@ def draw(measured: Measured, path: Path) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=FIGURE, help="the picture to write")
-    out = parser.parse_args().out
-    measured = measure(Codes.make(), BATCHES)
+    parser.add_argument("--out", type=Path, help=f"the picture to write, by default docs/pictures/{FIGURE.name}")
+    parser.add_argument("--tiny", action="store_true", help="the least of everything: does it run?")
+    options = parser.parse_args(arguments)
+    batches, rows, samples = (BATCHES[:2], 16, 16) if options.tiny else (BATCHES, 1024, 20_000)
+    measured = measure(Codes.make(rows), batches, min(samples, 16_384))
     codes = measured.codes
     known = (codes.latents - 1) * math.log(codes.rows)
-    print(f"closed form {codes.closed_form():.3f}, brute force over all {codes.rows} rows {codes.brute_force():.3f}")
+    exact, mixture = codes.closed_form(), codes.brute_force(samples)
+    print(f"closed form {exact:.3f}, brute force over all {codes.rows} rows {mixture:.3f}")
     print(f"{'M':>6}{'mss':>9}{'mws':>9}{'- const':>9}{'batch':>9}")
-    for place, batch in enumerate(measured.batches):
-        mws, mss, plain = (measured.estimates[name][place][0] for name in ESTIMATORS)
+    for index, batch in enumerate(measured.batches):
+        mws, mss, plain = (measured.estimates[name][index][0] for name in ESTIMATORS)
         print(f"{batch:6}{mss:9.3f}{mws:9.3f}{mws - known:9.3f}{plain:9.3f}")
+    out = options.out or (Path(FIGURE.name) if options.tiny else FIGURE)
     draw(measured, out)
     print(out)
 

@@ -1,8 +1,11 @@
-"""Training speed beside the obvious PyTorch program, as ratios in one run.
+"""Training speed compared with the obvious PyTorch program, as ratios in one run.
 
-The reference is what one would write first: the same network and loss in fp32, default memory layout, a DataLoader over
-a uint8 TensorDataset, torch.optim.Adam. Everything runs in a process of its own (allocator settings stick to one),
-round by round, so that a ratio compares neighbours in time; the figure is the median of the rounds.
+That program is in `_plain.py`. Everything runs in a process of its own, because the settings of the allocator and of
+OpenMP stay with a process, and round by round, so that a ratio compares neighbours in time. The figure is the median of
+the rounds.
+
+The last rows compare the way threads wait: asleep, as `import unbraid` sets it, with spinning, the default of libgomp.
+On a machine with nothing else to do spinning is slightly faster; with one busy process on two cores it is far slower.
 
     python bench/train.py [--rounds 5] [--seconds 8]
 """
@@ -15,242 +18,252 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+import unbraid  # before torch, which reads how threads should wait when it is loaded
 
-BATCH = 64
-IMAGES = 64 * 200  # the reference's data set: enough that no cache holds it
+if TYPE_CHECKING:
+    from _plain import Step
+    from torch import Tensor
 
-
-def images() -> Tensor:
-    from unbraid.data import load
-
-    return load("dsprites").sample(IMAGES, 0)[0]
+SPINNING = {"GOMP_SPINCOUNT": "300000"}  # what libgomp does where nothing is set
 
 
-# The obvious program
+@dataclass(frozen=True)
+class Size:
+    batch: int = 64
+    images: int = 64 * 200
+    """The plain program's data set: enough that no cache holds it."""
+    every: int = 10
+    """Steps between two reports of ours."""
+    encoded: int = 2048
+    discriminator_width: int = 1000
 
 
-class Reference(nn.Module):
-    """The network of assumptions, table 2."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.encoder = nn.Sequential(
-            nn.Conv2d(1, 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 32, 4, 2, 1), nn.ReLU(),
-            nn.Conv2d(32, 64, 4, 2, 1), nn.ReLU(), nn.Conv2d(64, 64, 4, 2, 1), nn.ReLU(),
-            nn.Flatten(), nn.Linear(1024, 256), nn.ReLU(), nn.Linear(256, 20),
-        )  # fmt: skip
-        self.decoder = nn.Sequential(
-            nn.Linear(10, 256), nn.ReLU(), nn.Linear(256, 1024), nn.ReLU(), nn.Unflatten(1, (64, 4, 4)),
-            nn.ConvTranspose2d(64, 64, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(64, 32, 4, 2, 1), nn.ReLU(),
-            nn.ConvTranspose2d(32, 32, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(32, 1, 4, 2, 1),
-        )  # fmt: skip
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        mean, logvar = self.encoder(x).chunk(2, 1)
-        z = mean + torch.exp(logvar / 2) * torch.randn_like(mean)
-        return mean, logvar, z, self.decoder(z)
+TINY = Size(batch=4, images=8, every=1, encoded=8, discriminator_width=8)
 
 
-def negative_elbo(x: Tensor, mean: Tensor, logvar: Tensor, logits: Tensor, beta: float) -> Tensor:
-    reconstruction = F.binary_cross_entropy_with_logits(logits, x, reduction="sum") / len(x)
-    kl = 0.5 * (mean.square() + logvar.exp() - logvar - 1).sum(1).mean()
-    return reconstruction + beta * kl
+def images(size: Size) -> Tensor:
+    return unbraid.data.load("dsprites").sample(size.images, 0)[0]
 
 
-def endless() -> Iterator[Tensor]:
-    loader = DataLoader(TensorDataset(images()), batch_size=BATCH, shuffle=True)
-    while True:
-        for (batch,) in loader:
-            yield batch
+def plain_beta_vae(size: Size) -> Step:
+    import _plain
+
+    return _plain.beta_vae(images(size), size.batch)
 
 
-def reference() -> Callable[[], int]:
-    model, batches = Reference(), endless()
-    optimiser = torch.optim.Adam(model.parameters(), 1e-4)
+def plain_factor_vae(size: Size) -> Step:
+    import _plain
 
-    def step() -> int:
-        x = next(batches).float() / 255
-        mean, logvar, _, logits = model(x)
-        optimiser.zero_grad()
-        negative_elbo(x, mean, logvar, logits, 4.0).backward()
-        optimiser.step()
-        return BATCH
-
-    return step
+    return _plain.factor_vae(images(size), size.batch, size.discriminator_width)
 
 
-def reference_factor_vae() -> Callable[[], int]:
-    model, batches = Reference(), endless()
-    layers: list[nn.Module] = []
-    for layer in range(6):
-        layers += [nn.Linear(1000 if layer else 10, 1000), nn.LeakyReLU(0.2)]
-    discriminator = nn.Sequential(*layers, nn.Linear(1000, 2))
-    optimiser = torch.optim.Adam(model.parameters(), 1e-4)
-    adversary = torch.optim.Adam(discriminator.parameters(), 1e-4, betas=(0.5, 0.9))
-    zeros, ones = torch.zeros(BATCH, dtype=torch.long), torch.ones(BATCH, dtype=torch.long)
-
-    def step() -> int:
-        x = next(batches).float() / 255
-        mean, logvar, z, logits = model(x)
-        ratio = discriminator(z)
-        loss = negative_elbo(x, mean, logvar, logits, 1.0) + 10 * (ratio[:, 0] - ratio[:, 1]).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        z = z.detach()
-        permuted = torch.stack([z[torch.randperm(len(z)), j] for j in range(z.shape[1])], 1)
-        loss = 0.5 * (F.cross_entropy(discriminator(z), zeros) + F.cross_entropy(discriminator(permuted), ones))
-        adversary.zero_grad()
-        loss.backward()
-        adversary.step()
-        return BATCH
-
-    return step
-
-
-# Ours
-
-
-def ours(method: str, precision: str) -> Callable[[], int]:
-    from unbraid.data import load
-    from unbraid.methods import build
+def ours(method: str, precision: str, size: Size) -> Step:
     from unbraid.training.device import resolve_precision
     from unbraid.training.loop import train
 
-    data = load("dsprites")
-    learner = build(method, data).prepare("cpu", resolve_precision(precision, torch.device("cpu")))
-    reports = train(learner, data, steps=1 << 40, seed=0, every=10)
+    data = unbraid.data.load("dsprites")
+    settings = {"discriminator_width": size.discriminator_width} if method == "factor_vae" else {}
+    learner = unbraid.methods.build(method, data, {"batch_size": size.batch, **settings})
+    learner = learner.prepare("cpu", resolve_precision(precision, _cpu()))
+    reports = train(learner, data, steps=1 << 40, seed=0, every=size.every)
 
     def step() -> int:
         next(reports)
-        return 10 * BATCH
+        return size.every * size.batch
 
     return step
 
 
-def encoding() -> Callable[[], int]:
-    from unbraid.data import load
-    from unbraid.methods import build
+def encoding(size: Size) -> Step:
     from unbraid.training.device import resolve_precision
-    from unbraid.training.representation import represent
 
-    data = load("dsprites")
-    learner = build("beta_vae", data).prepare("cpu", resolve_precision("auto", torch.device("cpu")))
+    data = unbraid.data.load("dsprites")
+    learner = unbraid.methods.build("beta_vae", data).prepare("cpu", resolve_precision("auto", _cpu()))
 
     def step() -> int:
-        return len(represent(learner, data, samples=2048).codes)
+        return len(unbraid.represent(learner, data, samples=size.encoded).codes)
 
     return step
 
 
-WORK: dict[str, Callable[[], Callable[[], int]]] = {
-    "reference": reference,
-    "beta_vae auto": lambda: ours("beta_vae", "auto"),
-    "beta_vae fp32": lambda: ours("beta_vae", "fp32"),
+def _cpu() -> Any:
+    import torch
+
+    return torch.device("cpu")
+
+
+WORK: dict[str, Callable[[Size], Step]] = {
+    "plain beta_vae": plain_beta_vae,
+    "beta_vae auto": lambda size: ours("beta_vae", "auto", size),
+    "beta_vae fp32": lambda size: ours("beta_vae", "fp32", size),
     "encoding": encoding,
-    "reference factor_vae": reference_factor_vae,
-    "factor_vae auto": lambda: ours("factor_vae", "auto"),
+    "plain factor_vae": plain_factor_vae,
+    "factor_vae auto": lambda size: ours("factor_vae", "auto", size),
 }
 
 
-def measure(name: str, seconds: float) -> float:
-    """Images a second, after a warm-up."""
-    step = WORK[name]()
+@dataclass(frozen=True)
+class Speed:
+    """Something to measure: which work, in how many processes of how many threads, and beside what."""
+
+    work: str
+    processes: int = 1
+    threads: int = 2
+    spinning: bool = False
+    busy: bool = False
+    """Whether another process computes all the time."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    label: str
+    ours: Speed
+    base: Speed
+    goal: float
+
+
+PLAIN = Speed("plain beta_vae", spinning=True)
+RATIOS = [
+    Ratio("beta_vae auto / plain", Speed("beta_vae auto"), PLAIN, 2.0),
+    Ratio("beta_vae fp32 / plain", Speed("beta_vae fp32"), PLAIN, 1.4),
+    Ratio("beta_vae auto, 2 processes x 1 thread / plain", Speed("beta_vae auto", 2, 1), PLAIN, 2.4),
+    Ratio("encoding / plain", Speed("encoding"), PLAIN, 3.0),
+    Ratio(
+        "factor_vae auto / plain", Speed("factor_vae auto"), Speed("plain factor_vae", spinning=True), 1.6
+    ),
+    Ratio(
+        "quiet: sleeping / spinning threads", Speed("beta_vae fp32"), Speed("beta_vae fp32", spinning=True), 0.9
+    ),
+    Ratio(
+        "busy neighbour: sleeping / spinning threads",
+        Speed("beta_vae fp32", busy=True),
+        Speed("beta_vae fp32", spinning=True, busy=True),
+        4.0,
+    ),
+]  # fmt: skip
+
+
+def measure(work: str, seconds: float, size: Size) -> float:
+    """Images per second over at least `seconds`, after a warm-up."""
+    step = WORK[work](size)
     end = time.perf_counter() + seconds / 4
     while time.perf_counter() < end:
         step()
-    start, done = time.perf_counter(), 0
+    start = time.perf_counter()
+    done = step()
     while time.perf_counter() < start + seconds:
         done += step()
     return done / (time.perf_counter() - start)
 
 
-def share_of_the_step(seconds: float) -> float:
+@contextmanager
+def neighbour(busy: bool) -> Iterator[None]:
+    """With `busy`, a process that computes as long as the block runs."""
+    if not busy:
+        yield
+        return
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def in_processes(speed: Speed, seconds: float, size: Size) -> float:
+    """Images per second: the sum over several processes that work at once."""
+    command = [sys.executable, __file__, "--work", speed.work, "--seconds", str(seconds)]
+    command += ["--tiny"] if size == TINY else []
+    kept = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+    environment = {**kept, "OMP_NUM_THREADS": str(speed.threads), **(SPINNING if speed.spinning else {})}
+    with neighbour(speed.busy):
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(speed.processes)]
+        return sum(float(json.loads(process.communicate()[0])) for process in running)
+
+
+class TimeIsUp(Exception):  # noqa: N818
+    """Ends a run that is measured."""
+
+
+def share_of_the_step(seconds: float, size: Size) -> float:
     """How much of the time of a whole run (data, logging, checkpoints) its bare steps take.
 
     Both are timed in one process, one around the other, so that a noisy machine slows both.
     """
-    import tempfile
-
-    import unbraid
     from unbraid.methods.beta_vae import BetaVAE
-    from unbraid.runs.recording import _steps
 
-    inside, bare = 0.0, BetaVAE.update
+    inside, steps, start, bare = 0.0, 0, 0.0, BetaVAE.update
 
     def timed(self: BetaVAE, batch: Any) -> Any:
-        nonlocal inside
-        start = time.perf_counter()
+        nonlocal inside, steps, start
+        begun = time.perf_counter()
+        if steps == 10:  # the first steps are slower
+            inside, start = 0.0, begun
+        elif steps > 10 and begun - start > seconds:
+            raise TimeIsUp
         terms = bare(self, batch)
-        inside += time.perf_counter() - start
+        inside, steps = inside + time.perf_counter() - begun, steps + 1
         return terms
 
     BetaVAE.update = timed  # type: ignore[method-assign]
-    data = unbraid.data.load("dsprites")
-    settings = unbraid.runs.run.full_settings("beta_vae", {})
-    config = unbraid.runs.run.RunConfig("beta_vae", settings, data.describe(), 1 << 40, 0, "fp32")
-    learner = unbraid.methods.build("beta_vae", data).prepare("cpu", "fp32")
-    with tempfile.TemporaryDirectory() as folder:
-        run = unbraid.Run(folder)
-        run.begin(config, data)
-        reports = _steps(run, config, learner, data, 100, 30.0, print)
-        for _ in range(2):
-            next(reports)  # the first only opens the log
-        start, inside = time.perf_counter(), 0.0
-        for _ in reports:
-            if time.perf_counter() - start > max(seconds, 35.0):  # a checkpoint at least
-                break
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            unbraid.train(
+                "beta_vae", "dsprites", steps=1 << 40, out=folder, precision="fp32", protocol=None,
+                batch_size=size.batch,
+            )  # fmt: skip
+    except TimeIsUp:
         return inside / (time.perf_counter() - start)
+    finally:
+        BetaVAE.update = bare  # type: ignore[method-assign]
+    raise AssertionError("the run ended by itself")
 
 
-def in_processes(name: str, seconds: float, processes: int = 1, threads: int = 2) -> float:
-    """The sum of the speeds of several processes that work at once."""
-    command = [sys.executable, __file__, "--work", name, "--seconds", str(seconds)]
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(processes)]
-    return sum(float(json.loads(process.communicate()[0])) for process in running)
-
-
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", choices=WORK, help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0)
-    arguments = parser.parse_args()
-    if arguments.work:
-        print(json.dumps(measure(arguments.work, arguments.seconds)))
+    parser.add_argument("--only", metavar="TEXT", default="", help="only the ratios whose name has this in it")
+    parser.add_argument("--tiny", action="store_true", help="a step of everything: does it run?")
+    options = parser.parse_args(arguments)
+    size = TINY if options.tiny else Size()
+    if options.work:
+        print(json.dumps(measure(options.work, options.seconds, size)))
+        return
+    if options.tiny:
+        for name in WORK:
+            print(f"{name:46}{measure(name, 0.0, size):8,.0f} images/s")
+        print(f"{'with a busy neighbour':46}{in_processes(RATIOS[-1].ours, 0.0, size):8,.0f} images/s")
+        print(f"{'bare steps / the whole run':46}{share_of_the_step(0.0, size):8.3f}")
         return
     from unbraid.training.device import resolve_precision
 
-    auto = resolve_precision("auto", torch.device("cpu"))
-    print(f"64x64x1, batch 64, two threads; auto precision is {auto} here; median of {arguments.rounds} rounds")
-    cases = [
-        ("beta_vae auto", 1, 2, "reference", 2.0),
-        ("beta_vae fp32", 1, 2, "reference", 1.4),
-        ("beta_vae auto", 2, 1, "reference", 2.4),
-        ("encoding", 1, 2, "reference", 3.0),
-        ("factor_vae auto", 1, 2, "reference factor_vae", 1.6),
-    ]
-    ratios: list[list[float]] = [[] for _ in cases]
-    for _ in range(arguments.rounds):
-        base = {name: in_processes(name, arguments.seconds) for name in dict.fromkeys(case[3] for case in cases)}
-        for found, (name, processes, threads, against, _) in zip(ratios, cases, strict=True):
-            found.append(in_processes(name, arguments.seconds, processes, threads) / base[against])
-    print(f"{'':42}{'ratio':>8}{'wanted':>8}   rounds")
-    for found, (name, processes, threads, against, wanted) in zip(ratios, cases, strict=True):
-        what = f"{name}{f', {processes} processes x {threads} thread' if processes > 1 else ''} / {against}"
-        rounds = " ".join(f"{ratio:.2f}" for ratio in found)
-        print(f"{what:42}{statistics.median(found):8.2f}{wanted:8.2f}   {rounds}")
-    share = share_of_the_step(arguments.seconds)
-    print(f"{'bare steps / the loop around them':42}{share:8.3f}{0.95:8.2f}   one round, in one process")
+    auto = resolve_precision("auto", _cpu())
+    print(f"64x64x1, batch 64, two threads; auto precision is {auto} here; median of {options.rounds} rounds")
+    measure_ratios([ratio for ratio in RATIOS if options.only in ratio.label], options.rounds, options.seconds, size)
+    if not options.only:
+        share = share_of_the_step(max(options.seconds, 35.0), size)  # at least one checkpoint
+        print(f"{'bare steps / the whole run':46}{share:8.3f}{0.95:8.2f}   one round, in one process")
+
+
+def measure_ratios(ratios: Sequence[Ratio], rounds: int, seconds: float, size: Size) -> None:
+    measured: list[list[float]] = [[] for _ in ratios]
+    for _ in range(rounds):
+        base = {speed: in_processes(speed, seconds, size) for speed in dict.fromkeys(ratio.base for ratio in ratios)}
+        for values, ratio in zip(measured, ratios, strict=True):
+            values.append(in_processes(ratio.ours, seconds, size) / base[ratio.base])
+    print(f"{'':46}{'ratio':>8}{'goal':>8}   rounds")
+    for values, ratio in zip(measured, ratios, strict=True):
+        shown = " ".join(f"{value:.2f}" for value in values)
+        print(f"{ratio.label:46}{statistics.median(values):8.2f}{ratio.goal:8.2f}   {shown}", flush=True)
 
 
 if __name__ == "__main__":

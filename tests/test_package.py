@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.examples.benches import load_bench
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "unbraid"
 
-# A package imports only from its left; below all of them stand these two modules.
-LOOSE = ["errors", "progress"]
-ORDER = [
-    *LOOSE, "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report",
-    "explorer", "studies", "cli",
-]  # fmt: skip
-
-
-def package_of(path: Path) -> str:
-    """The top-level part of the package that a file belongs to."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
-def imports(path: Path) -> set[str]:
-    """The top-level parts of the package that a file imports from."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "unbraid":
-            parts = node.module.split(".")
-            names |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("unbraid.")}
-    return names
-
-
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
+graph = load_bench("imports")
+FILES = graph.modules(PACKAGE)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_imports_only_from_packages_to_its_left(path: Path) -> None:
-    own = package_of(path)
-    assert own in ORDER, f"{own} has no position in the order yet"
-    for other in imports(path) - {own}:
-        assert ORDER.index(other) < ORDER.index(own), f"{path.name} imports {other}, which is to its right"
-
-
-def test_the_import_rule_can_fail(tmp_path: Path) -> None:
-    file = tmp_path / "x.py"
-    file.write_text("from unbraid.cli import main\nimport unbraid.data.files\nfrom unbraid import pictures\n")
-    assert imports(file) == {"cli", "data", "pictures"}
+    own = graph.part_of(path, PACKAGE)
+    assert own in graph.ORDER, f"{own} has no position in the order yet"
+    for other in set(graph.imports(path)) - {own}:
+        assert graph.ORDER.index(other) < graph.ORDER.index(own), f"{path.name} imports {other}, which is to its right"
 
 
 def test_every_module_lives_in_a_package() -> None:
     assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {
-        "__init__.py", "py.typed", *(f"{name}.py" for name in LOOSE)
+        "__init__.py", "py.typed", *(f"{name}.py" for name in graph.BASE)
     }  # fmt: skip
 
 

@@ -5,6 +5,8 @@ Its names are imported on first use, so that `import unbraid.metrics` loads NumP
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from unbraid import data as data
     from unbraid import methods as methods
     from unbraid import metrics as metrics
+    from unbraid.explorer.page import explore as explore
     from unbraid.metrics import score as score
     from unbraid.runs.recording import train as train
     from unbraid.runs.run import Run as Run
@@ -20,10 +23,16 @@ if TYPE_CHECKING:
     from unbraid.training.representation import Representation as Representation
     from unbraid.training.representation import represent as represent
 
+# A thread that waits for the others sleeps: a spinning one holds the core that they need when the machine is busy.
+# The OpenMP of torch reads this when it is loaded, so it is set before; your own setting stays.
+if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+
 _PACKAGES = ("data", "methods", "metrics")
 _MODULES = {
     "Representation": "unbraid.training.representation",
     "Run": "unbraid.runs.run",
+    "explore": "unbraid.explorer.page",
     "load": "unbraid.runs.run",
     "load_runs": "unbraid.runs.table",
     "represent": "unbraid.training.representation",

@@ -1,4 +1,4 @@
-"""The one kind of error a user can mend."""
+"""The one kind of error that a user can correct."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """Something the user gave is wrong. The message is one line that names the culprit and what would be right.
+    """The user's input is wrong. The message is one line that names the culprit and what would be right.
 
-    The command line prints it and exits with code 2; whatever else escapes is a fault of ours and shows its traceback.
+    The command line prints it and exits with code 2; any other exception is a bug and shows its traceback.
     """
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of what is known."""
+    """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of the known words."""
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"

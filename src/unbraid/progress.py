@@ -1,4 +1,4 @@
-"""A progress bar for whatever takes longer than two seconds."""
+"""A progress bar, with the time remaining, for work that takes longer than two seconds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Protocol
 
-DELAY = 2.0  # seconds of silence: shorter work shows nothing
+DELAY = 2.0  # seconds: shorter work shows nothing
 PLAIN = 30.0  # seconds between two lines where there is no terminal
+PERIOD = 3600.0  # seconds over which speed is averaged: a single job may take minutes
 
 _silent = False
 
@@ -19,17 +21,17 @@ class Advance(Protocol):
 
 
 def silence() -> None:
-    """Show nothing in this process any more: it works for another one, which shows how far the whole is."""
+    """Show nothing in this process from now on: an outer bar shows the progress."""
     global _silent
     _silent = True
 
 
 @contextmanager
 def progress(label: str, total: float | None, *, unit: str = "", delay: float = DELAY) -> Iterator[Advance]:
-    """Yield `advance(amount, note="")`. A bar with the time left appears on stderr once `delay` seconds have passed.
+    """Yield `advance(amount, note="")`; after `delay` seconds a bar with the time remaining appears on stderr.
 
-    `unit="bytes"` shows a transfer speed. Where stderr is no terminal (a job's log), a plain line is printed every
-    half minute instead.
+    `unit="bytes"` shows a transfer speed. Where stderr is not a terminal, such as in a job's log, a plain line is
+    printed every half minute instead. The first call of `advance` may be large: what an earlier run had done already.
     """
     from rich.console import Console
     from rich.progress import (
@@ -50,31 +52,43 @@ def progress(label: str, total: float | None, *, unit: str = "", delay: float = 
         TextColumn("{task.percentage:>3.0f}%"),
         *amount,
         TimeRemainingColumn(),
-        TextColumn("left {task.fields[note]}"),
+        TextColumn("remaining  {task.fields[note]}"),
         console=console,
+        speed_estimate_period=PERIOD,
         transient=True,
     )
     task = bar.add_task(label, total=total, note="")
     start = time.monotonic()
-    shown, done, spoken = False, 0.0, start
+    shown, done, printed = False, 0.0, start
+    first: tuple[float, float] | None = None
 
     def advance(amount: float = 1, /, *, note: str = "") -> None:
-        nonlocal shown, done, spoken
+        nonlocal shown, done, printed, first
         if _silent:
             return
         done += amount
         bar.update(task, advance=amount, note=note)
         clock = time.monotonic()
+        first = first or (clock, done)
         if console.is_terminal and not shown and clock - start >= delay:
             shown = True
             bar.start()
-        elif not console.is_terminal and clock - spoken >= PLAIN:
-            spoken = clock
-            share = f"{done / total:.0%}" if total else f"{done:,.0f}"
-            print(f"{label}: {share} after {clock - start:.0f} s {note}", file=sys.stderr, flush=True)
+        elif not console.is_terminal and clock - printed >= PLAIN:
+            printed = clock
+            amount_done = f"{done / total:.0%}" if total else f"{done:,.0f}"
+            remaining = _remaining(total, done, clock - first[0], done - first[1])
+            line = f"{label}: {amount_done} after {clock - start:.0f} s{remaining}  {note}"
+            print(line.rstrip(), file=sys.stderr, flush=True)
 
     try:
         yield advance
     finally:
         if shown:
             bar.stop()
+
+
+def _remaining(total: float | None, done: float, seconds: float, gained: float) -> str:
+    """`", about 0:01:30 remaining"` at the speed so far; nothing where that is unknown."""
+    if not total or gained <= 0:
+        return ""
+    return f", about {timedelta(seconds=round((total - done) * seconds / gained))} remaining"

@@ -37,7 +37,7 @@ BAD = [
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
     (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
     (["runs", "."], ". holds no runs"),
-    (["show", "nowhere"], "nowhere is no run: it has no config.json"),
+    (["show", "nowhere"], "nowhere is not a run: it has no config.json"),
     (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),
     (["data", "lst"], "there is no command 'lst'; did you mean 'list'?"),
 ]

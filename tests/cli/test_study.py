@@ -109,7 +109,7 @@ def test_the_known_studies_are_listed(here: Here) -> None:
     done = here("study", "list")
     assert done.returncode == 0
     rows = [line.split()[:3] for line in done.stdout.splitlines()[1:]]
-    assert ["assumptions", "paper", "12,852"] in rows
+    assert ["assumptions", "paper", "13,020"] in rows
     assert {row[1] for row in rows if row[0] == "assumptions"} == {"smoke", "desk", "paper"}
 
 
@@ -117,7 +117,7 @@ FILES_OF_STUDIES = {
     "syntax.py": "def jobs(scale:\n",
     "nojobs.py": "X = 1\n",
     "strings.py": "def jobs(scale):\n    return ['beta_vae']\n",
-    "setting.py": "from unbraid.jobs.models import Train\ndef jobs(scale):\n"
+    "setting.py": "from unbraid.jobs import Train\ndef jobs(scale):\n"
     "    return [Train('beta_vae', 'dsprites', steps=3, settings={'bta': 2.0})]\n",
     "notes.txt": "hello\n",
 }
@@ -128,8 +128,8 @@ BAD = [
     (["study", "run", "nowhere.py"], "there is no file nowhere.py"),
     (["study", "run", "syntax.py"], "syntax.py cannot be imported: SyntaxError: "),
     (["study", "run", "nojobs.py"], "nojobs.py has no function jobs(scale)"),
-    (["study", "run", "notes.txt"], "notes.txt is no Python file"),
-    (["study", "run", "strings.py"], "'beta_vae' is no job; a study is a list of jobs"),
+    (["study", "run", "notes.txt"], "notes.txt is not a Python file"),
+    (["study", "run", "strings.py"], "'beta_vae' is not a job; a study is a list of jobs"),
     (["study", "run", "setting.py"], "there is no setting 'bta'; did you mean 'beta'?"),
     (["study", "run", "assumptions", "--scale", "smok"], "there is no scale 'smok'; did you mean 'smoke'?"),
     (["study", "run", str(TOYS), "--scale", "not"], "there is no scale 'not'; did you mean 'notes'?"),
@@ -149,7 +149,7 @@ BAD = [
     (["study", "run", "assumptions", "--out", "notes.txt/x"], "cannot write to notes.txt/x: Not a directory"),
     (["study", "run", "assumptions", "--out", "other"], "other holds the study population at scale desk, not a"),
     (["study", "run", "assumptions", "--engine", "ray", "--memory-limit", "1"], "--memory-limit is for local workers"),
-    (["study", "status", "nowhere"], "nowhere is no folder of results: it has no study.json"),
+    (["study", "status", "nowhere"], "nowhere is not a folder of results: it has no study.json"),
     (["study", "status", "torn"], "study.json is damaged"),
     (["study", "status", "foreign"], "there is no study 'None'"),
 ]  # fmt: skip

@@ -7,17 +7,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from unbraid.jobs import schedule as study
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Job, Place, Tally, ordered
+from unbraid.jobs import schedule
+from unbraid.jobs.agreement import Udr
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.schedule import Tally
+from unbraid.jobs.training import Train
 from unbraid.runs.folder import Folder
 
 SCALES = ("notes", "mixed", "broken")
@@ -29,25 +32,18 @@ class Note(Job):
 
     name: str
     after: tuple[Job, ...] = ()
-    patient: bool = False
+    patient: bool = field(default=False, metadata={"numbers": False})
     """Whether it can do without what it needs."""
-    wait: float = 0.0
-    """Seconds; no part of the id, as it changes no numbers."""
+    wait: float = field(default=0.0, metadata={"numbers": False})
+    """Seconds."""
 
     @property
     def label(self) -> str:
         return self.name
 
     @property
-    def needs(self) -> tuple[Job, ...]:
-        return self.after
-
-    @property
     def tolerant(self) -> bool:
         return self.patient
-
-    def content(self) -> Mapping[str, Any]:
-        return {"name": self.name}
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         log = folder.parents[1] / "log.txt"
@@ -64,20 +60,17 @@ class Note(Job):
 class Trouble(Note):
     """A note that comes to grief while the file `trouble` is in the study's folder, or always."""
 
-    kind: str = "raise"
-    always: bool = True
-
-    def content(self) -> Mapping[str, Any]:
-        return {"name": self.name, "kind": self.kind}
+    by: str = "raise"
+    always: bool = field(default=True, metadata={"numbers": False})
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         if self.always or (folder.parents[1] / "trouble").exists():
             tell(folder.parents[1] / "log.txt", "begin", self.name)
-            if self.kind == "exit":
+            if self.by == "exit":
                 sys.exit("enough")
-            if self.kind == "kill":
+            if self.by == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if self.kind == "memory":
+            if self.by == "memory":
                 bytearray(8_000_000_000)
             raise ArithmeticError("two and two\nare five")
         super().execute(folder, needed)
@@ -137,15 +130,15 @@ class Now(Executor):
 
 def run(jobs: list[Job], out: Path, **options: Any) -> tuple[Tally, list[str]]:
     said: list[str] = []
-    found = study.run(jobs, out, **{"executor": Now(), "workers": 1, "say": said.append, **options})
+    found = schedule.run(jobs, out, **{"executor": Now(), "workers": 1, "say": said.append, **options})
     return found, said
 
 
 def table(out: Path, jobs: list[Job]) -> dict[str, Any]:
     """All that a study gives: every file of every job but its state, and what that is."""
-    place, found = Place(out), dict[str, Any]()
+    study_folder, found = StudyFolder(out), dict[str, Any]()
     for job in ordered(jobs):
-        folder = place.folder(job)
+        folder = study_folder.folder(job)
         files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != "state.json"}
-        found[folder.name] = place.state(job), files
+        found[folder.name] = study_folder.state(job), files
     return found

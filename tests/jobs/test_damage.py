@@ -12,7 +12,9 @@ import pytest
 
 from tests.examples.toy_jobs import Note, run, table, tiny
 from unbraid import load_runs
-from unbraid.jobs.schedule import Job, Place, tally
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job
+from unbraid.jobs.schedule import tally
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 
@@ -46,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of seven tiny runs that nothing happened to."""
     out = tmp_path_factory.mktemp("whole") / "study"
     jobs = [tiny(seed) for seed in range(7)]
-    Place(out).begin("toys", "smoke", jobs)
+    StudyFolder(out).begin("toys", "smoke", jobs)
     run(jobs, out)
     return out
 
@@ -55,14 +57,14 @@ def test_every_damage_to_a_finished_run_is_named_set_aside_and_mended(whole: Pat
     assert len(CASES) == 112
     jobs: list[Job] = [tiny(seed) for seed in range(7)]
     expected = table(whole, jobs)
-    assert sorted(expected[Place(whole).folder(jobs[0]).name][1]) == sorted(set(FILES) - {"state.json"})
+    assert sorted(expected[StudyFolder(whole).folder(jobs[0]).name][1]) == sorted(set(FILES) - {"state.json"})
     rng, out = random.Random(5), tmp_path / "study"
     shutil.copytree(whole, out)
-    place = Place(out)
+    study = StudyFolder(out)
     for start in range(0, len(CASES), len(jobs)):
         damaged = CASES[start : start + len(jobs)]
         for job, (file, kind) in zip(jobs, damaged, strict=True):
-            path = place.folder(job) / file
+            path = study.folder(job) / file
             path.write_bytes(DAMAGES[kind](rng, path.read_bytes()))
         assert tally(jobs, out).total == 7
         runs = load_runs(out)
@@ -71,9 +73,9 @@ def test_every_damage_to_a_finished_run_is_named_set_aside_and_mended(whole: Pat
         found, said = run(jobs, out)
         assert str(found) == "7 done"
         for job, (file, kind) in zip(jobs, damaged, strict=True):
-            lines = [line for line in said if str(place.folder(job) / file) in line]
+            lines = [line for line in said if str(study.folder(job) / file) in line]
             assert len(lines) == 1, (file, kind, said)
-            assert f"set aside as {out / 'damaged' / place.folder(job).name}-{start // 7 + 1}, and its job" in lines[0]
+            assert f"set aside as {out / 'damaged' / study.folder(job).name}-{start // 7 + 1}, and its job" in lines[0]
         assert len(said) == 7
         assert table(out, jobs) == expected, damaged
     assert len(list((out / "damaged").iterdir())) == len(CASES)
@@ -83,7 +85,7 @@ def test_a_bit_that_flips_on_the_disk_is_found_by_reading_all(whole: Path, tmp_p
     jobs: list[Job] = [tiny(seed) for seed in range(7)]
     shutil.copytree(whole, tmp_path / "study")
     for number, (job, file) in enumerate(zip(jobs, FILES, strict=True)):
-        path = Place(tmp_path / "study").folder(job) / file
+        path = StudyFolder(tmp_path / "study").folder(job) / file
         stat = path.stat()
         path.write_bytes(flip(random.Random(number), path.read_bytes()))
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -103,7 +105,7 @@ def test_copied_folders_with_other_times_are_taken_as_they_are(whole: Path, tmp_
 def test_what_does_not_belong_is_set_aside(whole: Path, tmp_path: Path, what: str) -> None:
     out = tmp_path / "study"
     shutil.copytree(whole, out)
-    first, second = (Place(out).folder(tiny(seed)) for seed in (0, 1))
+    first, second = (StudyFolder(out).folder(tiny(seed)) for seed in (0, 1))
     if what == "another job":
         shutil.rmtree(first)
         shutil.copytree(second, first)
@@ -150,7 +152,7 @@ class Stopped(NamedTuple):
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
     outs = {moment: tmp_path_factory.mktemp(moment) / "study" for moment in ("training", "trained", "never")}
     with pytest.MonkeyPatch.context() as always:
-        always.setattr("unbraid.jobs.models.train", _with_checkpoints)
+        always.setattr("unbraid.jobs.training.train", _with_checkpoints)
         run([tiny()], outs["never"])
         for moment, function in (("training", "represent"), ("trained", "score")):
             with pytest.MonkeyPatch.context() as patch:
@@ -161,7 +163,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
 
 
 def files(out: Path) -> list[str]:
-    return sorted(path.name for path in Place(out).folder(tiny()).iterdir())
+    return sorted(path.name for path in StudyFolder(out).folder(tiny()).iterdir())
 
 
 @pytest.mark.parametrize("moment", ["training", "trained"])
@@ -181,7 +183,7 @@ def test_damage_to_a_stopped_job_never_changes_what_comes_out(moment: str, stopp
     for number, (file, kind) in enumerate((file, kind) for file in files(before) for kind in DAMAGES):
         out = tmp_path / str(number)
         shutil.copytree(before, out)
-        path = Place(out).folder(tiny()) / file
+        path = StudyFolder(out).folder(tiny()) / file
         path.write_bytes(DAMAGES[kind](rng, path.read_bytes()))
         assert tally([tiny()], out).total == 1
         load_runs(out / "jobs")
@@ -194,7 +196,7 @@ def test_damage_to_a_stopped_job_never_changes_what_comes_out(moment: str, stopp
 
 def test_half_written_files_of_a_killed_process_are_swept(tmp_path: Path) -> None:
     job = Note("a")
-    folder = Place(tmp_path).open(job).folder
+    folder = StudyFolder(tmp_path).open(job).folder
     (folder / ".note.json.123.part").write_text("{")
     found, said = run([job], tmp_path)
     assert (str(found), said) == ("1 done", [])

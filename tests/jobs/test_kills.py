@@ -20,11 +20,14 @@ import pytest
 from tests.examples import toy_jobs
 from tests.examples.processes import alive, eventually
 from tests.examples.toy_jobs import run, table, told
-from unbraid.jobs import schedule as study
-from unbraid.jobs.engines.local import LocalExecutor, WorkerDiedError
+from unbraid.jobs import schedule
+from unbraid.jobs.engines import WorkerDiedError
+from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
-from unbraid.jobs.schedule import Job, Place, held, ordered
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.lease import is_leased
 
 TOYS = Path(toy_jobs.__file__)
 JOBS = ordered(toy_jobs.jobs("mixed"))  # three models, their UDR and five notes
@@ -50,13 +53,13 @@ def begun(out: Path) -> int:
 
 def done(out: Path) -> dict[str, int]:
     """The ids of the jobs that are done, and when that was written."""
-    place = Place(out)
-    finished = [job for job in JOBS if place.state(job) == "done"]
-    return {job.id: (place.folder(job) / "state.json").stat().st_mtime_ns for job in finished}
+    study = StudyFolder(out)
+    finished = [job for job in JOBS if study.state(job) == "done"]
+    return {job.id: (study.folder(job) / "state.json").stat().st_mtime_ns for job in finished}
 
 
 def nobody_works(out: Path) -> bool:
-    return not any(held(path) for path in (out / "leases").glob("*"))
+    return not any(is_leased(path) for path in (out / "leases").glob("*"))
 
 
 def test_a_study_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path: Path, whole: dict[str, Any]) -> None:
@@ -111,11 +114,11 @@ def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path: Path, whole: 
     said: list[str] = []
     with LocalExecutor(2) as pool:
         thread = killing(tmp_path, pool.pids, random.Random(5))
-        found = study.run(JOBS, tmp_path, executor=pool, workers=2, say=said.append)
+        found = schedule.run(JOBS, tmp_path, executor=pool, workers=2, say=said.append)
         thread.join()
     assert str(found) == "9 done", said
     assert said, "at least one was killed at work"
-    assert all("the worker process ended with SIGKILL; it goes on in another" in line for line in said)
+    assert all("the worker process ended with SIGKILL; it resumes in another" in line for line in said)
     assert table(tmp_path, JOBS) == whole
 
 
@@ -160,7 +163,7 @@ def test_a_ray_cluster_gives_the_same_table(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cluster.workers == 2
-    found = study.run(sent, "study", executor=cluster, workers=2)
+    found = schedule.run(sent, "study", executor=cluster, workers=2)
     assert str(found) == "9 done"
     assert table(tmp_path / "study", JOBS) == whole
 
@@ -178,11 +181,11 @@ def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
         return [pid for pid in busy if alive(pid)]
 
     thread = killing(tmp_path, at_work, random.Random(6), by)
-    found = study.run(sent, tmp_path, executor=cluster, workers=2, say=said.append)
+    found = schedule.run(sent, tmp_path, executor=cluster, workers=2, say=said.append)
     thread.join()
     assert str(found) == "9 done", said
     assert said, "at least one was killed at work"
-    assert all("the Ray worker died (WorkerCrashedError); it goes on in another" in line for line in said)
+    assert all("the Ray worker died (WorkerCrashedError); it resumes in another" in line for line in said)
     assert table(tmp_path, JOBS) == whole
 
 

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -14,14 +11,15 @@ import pytest
 
 from tests.examples import toy_jobs
 from tests.examples.toy_jobs import Note, Now, Trouble, run, table, tiny, told
-from unbraid import load_runs
-from unbraid.errors import InputError
-from unbraid.jobs import schedule as study
-from unbraid.jobs.engines.local import LocalExecutor, WorkerDiedError
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Job, Place, held, leased, ordered, tallies, tally
-from unbraid.runs.folder import Folder, job_folders, left_over
-from unbraid.runs.run import Run
+from unbraid.jobs import schedule
+from unbraid.jobs.agreement import Udr
+from unbraid.jobs.engines import WorkerDiedError
+from unbraid.jobs.engines.local import LocalExecutor
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.lease import lease
+from unbraid.jobs.schedule import tallies, tally
+from unbraid.runs.folder import Folder
 
 TOYS = Path(toy_jobs.__file__)
 
@@ -32,14 +30,7 @@ def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda file: None)
 
 
-# Order, and what is missing
-
-
-def test_needs_come_first_and_are_added() -> None:
-    a, b = Note("a"), Note("b")
-    c = Note("c", (a, b))
-    assert [job.label for job in ordered([c, a])] == ["a", "b", "c"]
-    assert [job.label for job in ordered([b, c, b, Note("d", (c,))])] == ["b", "a", "c", "d"]
+# What is missing
 
 
 def test_jobs_run_behind_what_they_need_and_read_it(tmp_path: Path) -> None:
@@ -48,7 +39,7 @@ def test_jobs_run_behind_what_they_need_and_read_it(tmp_path: Path) -> None:
     found, said = run(jobs, tmp_path)
     assert (str(found), said) == ("4 done", [])
     assert told(tmp_path, "end") == ["a", "b", "c", "last"]
-    note = json.loads((Place(tmp_path).folder(jobs[0]) / "note.json").read_text())
+    note = json.loads((StudyFolder(tmp_path).folder(jobs[0]) / "note.json").read_text())
     assert note["read"][0] == {"name": "c", "read": [{"name": "a", "read": []}, {"name": "b", "read": []}]}
 
 
@@ -93,55 +84,6 @@ def test_at_most_so_many_at_a_time(tmp_path: Path) -> None:
     assert max(counts) == 3
 
 
-def test_what_is_no_job_is_named() -> None:
-    with pytest.raises(InputError, match=r"'beta_vae' is no job; a study is a list of jobs"):
-        ordered(["beta_vae"])  # type: ignore[list-item]
-    for label in ("a/b", ".a"):
-        with pytest.raises(InputError, match=rf"the label '{label}' cannot name a folder"):
-            ordered([Note(label)])
-
-
-def test_content_that_is_not_plain_is_named() -> None:
-    with pytest.raises(InputError, match=r"the content of beta_vae-dsprites is not plain words and numbers"):
-        ordered([tiny(protocol={"mig": {"bins": object()}})])
-
-
-# Identity
-
-
-def test_ids_follow_what_changes_the_numbers() -> None:
-    changes: list[dict[str, Any]] = [
-        {}, {"seed": 1}, {"steps": 4}, {"settings": {"beta": 2.0}}, {"samples": 81}, {"protocol": {"sap": {}}},
-        {"precision": "bf16"}, {"resolution": 32},
-    ]  # fmt: skip
-    assert len({tiny(**change).id for change in changes}) == len(changes)
-    assert tiny(settings={"beta": 4}).id == tiny(settings={"beta": 4.0}).id == tiny().id, "4.0 is beta's default"
-    assert Udr((tiny(0), tiny(1))).id != Udr((tiny(0), tiny(2))).id
-    assert Note("a").id != Note("a", (Note("b"),)).id
-    assert Note("a").id == Note("a", wait=9.0, patient=True).id
-    assert Note("a").id != Trouble("a").id
-
-
-def test_ids_do_not_depend_on_paths(tmp_path: Path) -> None:
-    from PIL import Image
-
-    for name, colours in (("here", "rgb"), ("there", "rgb"), ("other", "rg")):
-        (tmp_path / name).mkdir()
-        for number, colour in enumerate(colours):
-            Image.new("RGB", (16, 16), {"r": "red", "g": "green", "b": "blue"}[colour]).save(
-                tmp_path / name / f"{number}.png"
-            )
-    ids = [
-        Train("beta_vae", "image_folder", steps=1, resolution=16, data_settings={"path": str(tmp_path / name)}).id
-        for name in ("here", "there", "other")
-    ]
-    assert ids[0] == ids[1] != ids[2]
-
-
-def test_an_id_is_the_same_tomorrow() -> None:
-    assert Note("a", (Note("b"),)).id == "dcfd3115ca6b"
-
-
 # Trouble
 
 
@@ -151,14 +93,14 @@ def test_a_job_that_raises_is_recorded_and_the_others_finish(tmp_path: Path) -> 
     found, said = run(jobs, tmp_path)
     assert str(found) == "2 done, 1 failed"
     assert said == [f"bad ({bad.id}) failed: ArithmeticError: two and two are five"]
-    state = Place(tmp_path).standing(bad)
+    state = StudyFolder(tmp_path).status(bad)
     assert state["reason"] == "ArithmeticError: two and two\nare five"
     assert 'raise ArithmeticError("two and two\\nare five")' in state["traceback"]
     assert told(tmp_path, "end") == ["a", "b"]
 
 
 def test_a_job_that_ends_python_has_failed(tmp_path: Path) -> None:
-    jobs: list[Job] = [Trouble("bad", kind="exit"), Note("b")]
+    jobs: list[Job] = [Trouble("bad", by="exit"), Note("b")]
     found, said = run(jobs, tmp_path)
     assert str(found) == "1 done, 1 failed"
     assert said[0].endswith("failed: SystemExit: enough")
@@ -171,8 +113,8 @@ def test_what_fails_fails_what_needs_it_but_not_what_can_do_without(tmp_path: Pa
     found, said = run(jobs, tmp_path)
     assert str(found) == "2 done, 2 failed"
     assert said[1] == f"needy ({needy.id}) failed: needs bad ({bad.id}), which failed"
-    assert (Place(tmp_path).state(patient), Place(tmp_path).state(needy)) == ("done", "failed")
-    assert json.loads((Place(tmp_path).folder(patient) / "note.json").read_text())["read"] == []
+    assert (StudyFolder(tmp_path).state(patient), StudyFolder(tmp_path).state(needy)) == ("done", "failed")
+    assert json.loads((StudyFolder(tmp_path).folder(patient) / "note.json").read_text())["read"] == []
 
 
 def test_failed_jobs_stay_failed_until_they_are_tried_again(tmp_path: Path) -> None:
@@ -198,27 +140,11 @@ def test_a_retry_of_some_jobs_leaves_nothing_that_was_made_without_them(tmp_path
     run(jobs, tmp_path)
     (tmp_path / "trouble").unlink()
     run([bad], tmp_path, retry=True, among=jobs)
-    assert [Place(tmp_path).state(job) for job in jobs] == ["done", "queued", "queued", "done"]
-    assert not Place(tmp_path).folder(patient).exists(), "it may be made otherwise now, and starts anew"
+    assert [StudyFolder(tmp_path).state(job) for job in jobs] == ["done", "queued", "queued", "done"]
+    assert not StudyFolder(tmp_path).folder(patient).exists(), "its result may change, so it starts from nothing"
     assert str(run(jobs, tmp_path)[0]) == "4 done"
     run(jobs, tmp_path / "whole")
     assert table(tmp_path, jobs) == table(tmp_path / "whole", jobs)
-
-
-def test_what_a_study_had_before_is_not_read(tmp_path: Path) -> None:
-    old, new = [tiny(0), tiny(1)], [tiny(1), tiny(2)]
-    for jobs in (old, new):
-        Place(tmp_path).begin("toys", "smoke", jobs)
-        run(jobs, tmp_path)
-    assert len(list((tmp_path / "jobs").iterdir())) == 3
-    for folder in (tmp_path, tmp_path / "jobs"):
-        assert sorted(load_runs(folder)["seed"]) == [1, 2]
-    assert left_over(tmp_path / "jobs") == {Place(tmp_path).folder(tiny(0)).name}
-    assert len(job_folders(tmp_path / "jobs", "beta_vae-*")) == 2
-    Place(tmp_path).begin("toys", "smoke", old)
-    assert sorted(load_runs(tmp_path)["seed"]) == [0, 1]
-    (tmp_path / "plan.json").write_text("{")
-    assert len(load_runs(tmp_path)) == 3
 
 
 def test_a_retry_that_is_killed_while_it_queues_leaves_nothing_old(
@@ -241,10 +167,10 @@ def test_a_retry_that_is_killed_while_it_queues_leaves_nothing_old(
 
         with monkeypatch.context() as patch:
             patch.setattr(Folder, "set_state", stopping(Folder.set_state))
-            patch.setattr(Place, "set_aside", stopping(Place.set_aside))
+            patch.setattr(StudyFolder, "set_aside", stopping(StudyFolder.set_aside))
             with pytest.raises(KeyboardInterrupt):
                 run(jobs, tmp_path, retry=True)
-        run(jobs, tmp_path)  # without retry: somebody forgot what he was about
+        run(jobs, tmp_path)  # without retry
     run(jobs, tmp_path, retry=True)
     run(jobs, tmp_path / "whole")
     assert table(tmp_path, jobs) == table(tmp_path / "whole", jobs)
@@ -268,8 +194,8 @@ def test_a_job_whose_process_dies_goes_on_in_another_and_fails_the_third_time(tm
     often = Note("often")
     found, said = run([Note("once"), often, Note("never")], tmp_path, executor=Deadly())
     assert str(found) == "2 done, 1 failed"
-    assert sum("goes on in another" in line for line in said) == 3
-    reason = Place(tmp_path).standing(often)["reason"]
+    assert sum("resumes in another" in line for line in said) == 3
+    reason = StudyFolder(tmp_path).status(often)["reason"]
     assert reason == "the worker process ended with SIGKILL, 3 times; perhaps it ran out of memory"
 
 
@@ -288,7 +214,7 @@ def test_a_job_that_cannot_be_sent_has_failed(tmp_path: Path) -> None:
 
 
 def test_an_executor_that_breaks_is_no_failure_of_the_jobs(tmp_path: Path) -> None:
-    jobs: list[Job] = [Trouble("bad", kind="kill"), Note("a")]
+    jobs: list[Job] = [Trouble("bad", by="kill"), Note("a")]
     with ProcessPoolExecutor(1) as pool, pytest.raises(Exception, match="terminated abruptly"):
         run(jobs, tmp_path, executor=pool)
     assert tally(jobs, tmp_path).states["failed"] == 0
@@ -296,68 +222,36 @@ def test_an_executor_that_breaks_is_no_failure_of_the_jobs(tmp_path: Path) -> No
 
 def test_diverging_and_greedy_jobs_are_recorded_and_the_others_finish(tmp_path: Path) -> None:
     wild = tiny(settings={"learning_rate": 1e20}, steps=60)
-    hungry, good = Trouble("hungry", kind="memory"), tiny(1)
+    hungry, good = Trouble("hungry", by="memory"), tiny(1)
     jobs: list[Job] = [wild, hungry, good, Note("a"), Udr((wild, good, tiny(2)), rows=50), Udr((wild, good), rows=50)]
     said: list[str] = []
     with LocalExecutor(1, modules=[TOYS], memory_limit=6_000_000_000) as pool:
-        found = study.run(jobs, tmp_path, executor=pool, workers=1, say=said.append)
-    place = Place(tmp_path)
-    assert [place.state(job) for job in jobs] == ["diverged", "failed", "done", "done", "done", "failed"]
+        found = schedule.run(jobs, tmp_path, executor=pool, workers=1, say=said.append)
+    study = StudyFolder(tmp_path)
+    assert [study.state(job) for job in jobs] == ["diverged", "failed", "done", "done", "done", "failed"]
     assert found.total == 7
-    assert "became" in place.standing(wild)["reason"]
-    assert place.standing(hungry)["reason"].startswith("MemoryError")
-    assert "bytearray" in place.standing(hungry)["traceback"]
-    assert set(json.loads((place.folder(jobs[4]) / "udr.json").read_text())) == {
-        place.folder(good).name, place.folder(tiny(2)).name,
+    assert "became" in study.status(wild)["reason"]
+    assert study.status(hungry)["reason"].startswith("MemoryError")
+    assert "bytearray" in study.status(hungry)["traceback"]
+    assert set(json.loads((study.folder(jobs[4]) / "udr.json").read_text())) == {
+        study.folder(good).name, study.folder(tiny(2)).name,
     }  # fmt: skip
-    assert "1 of 2 are done" in place.standing(jobs[5])["reason"]
+    assert "1 of 2 are done" in study.status(jobs[5])["reason"]
 
 
 # Several at once
 
 
-def test_a_lease_is_one_processs_and_ends_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "leases" / "a"
-    assert not held(path)
-    with leased(path) as mine:
-        assert mine
-        assert held(path)
-        with leased(path) as again:
-            assert not again
-    assert not held(path)
-    holder = subprocess.Popen(["flock", str(path), "sleep", "60"], start_new_session=True)
-    try:
-        while not held(path):
-            assert holder.poll() is None
-    finally:
-        os.killpg(holder.pid, 9)
-        holder.wait()
-    with leased(path) as mine:
-        assert mine
-
-
-def test_looking_at_a_lease_does_not_keep_others_from_taking_it(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.touch()
-    with path.open() as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
-        timer = threading.Timer(0.005, lambda: fcntl.flock(file, fcntl.LOCK_UN))
-        timer.start()
-        with leased(path) as mine:
-            assert mine
-        timer.join()
-
-
 def test_a_job_that_another_is_at_is_waited_for(tmp_path: Path) -> None:
     job = Note("slow")
-    place = Place(tmp_path)
-    with leased(place.lease(job)):
+    study = StudyFolder(tmp_path)
+    with lease(study.lease(job)):
         thread = threading.Thread(target=run, args=([job, Note("next", (job,))], tmp_path))
         thread.start()
         thread.join(0.5)
         assert thread.is_alive()
         assert tally([job], tmp_path).states == {"running": 1}
-        place.open(job).set_state("done")  # by the other
+        study.open(job).set_state("done")  # by the other
     thread.join(20)
     assert not thread.is_alive()
     assert told(tmp_path, "end") == ["next"]
@@ -365,7 +259,7 @@ def test_a_job_that_another_is_at_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_dead_ones_job_is_taken_over(tmp_path: Path) -> None:
     job = Note("slow")
-    with leased(Place(tmp_path).lease(job)):
+    with lease(StudyFolder(tmp_path).lease(job)):
         thread = threading.Thread(target=run, args=([job], tmp_path))
         thread.start()
         thread.join(0.5)
@@ -384,7 +278,7 @@ def test_what_is_queued_again_meanwhile_is_done_before_what_needs_it(tmp_path: P
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             if args[0].label == "second" and not (tmp_path / "meddled").exists():
                 (tmp_path / "meddled").touch()
-                Folder(Place(tmp_path).folder(first)).set_state("queued")
+                Folder(StudyFolder(tmp_path).folder(first)).set_state("queued")
             return super().submit(fn, *args, **kwargs)
 
     found, _ = run([second], tmp_path, executor=Meddling())
@@ -404,65 +298,24 @@ def test_many_threads_on_one_folder_run_each_job_once(tmp_path: Path) -> None:
     assert tally(ordered(jobs), tmp_path).states == {"done": 21}
 
 
-# Where it stands
+# Tallies
 
 
 def test_tallies(tmp_path: Path) -> None:
     jobs = [*toy_jobs.jobs("broken"), Note("other", patient=True), Note("other", (Note("x"),))]
     (tmp_path / "trouble").touch()
     run(jobs[:4], tmp_path)
-    with leased(Place(tmp_path).lease(jobs[5])):
+    with lease(StudyFolder(tmp_path).lease(jobs[5])):
         found = tallies(ordered(jobs), tmp_path)
         assert found["other"].states == {"done": 1, "running": 1}
-        assert found["x"].states == {"left": 1}
+        assert found["x"].states == {"remaining": 1}
         whole = tally(ordered(jobs), tmp_path)
-    assert str(whole) == "2 done, 2 failed, 1 running, 1 left"
+    assert str(whole) == "2 done, 2 failed, 1 running, 1 remaining"
     assert whole.total == 6
 
 
-def test_the_time_left_is_corrected_by_what_was_measured(tmp_path: Path) -> None:
+def test_the_time_remaining_is_corrected_by_what_was_measured(tmp_path: Path) -> None:
     jobs: list[Job] = [Note("a"), Note("b"), Note("c")]
-    assert tally(jobs, tmp_path).seconds_left == 3.0
-    Place(tmp_path).open(jobs[0]).set_state("done", seconds=5.0)
-    assert tally(jobs, tmp_path).seconds_left == 10.0
-
-
-def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
-    Place(tmp_path).begin("assumptions", "smoke", [])
-    Place(tmp_path).begin("assumptions", "smoke", [])
-    with pytest.raises(InputError, match=r"holds the study assumptions at scale smoke, not assumptions at scale desk"):
-        Place(tmp_path).begin("assumptions", "desk", [])
-    (tmp_path / "study.json").write_text("{")
-    with pytest.raises(InputError, match=r"study.json is damaged"):
-        Place(tmp_path).begin("assumptions", "smoke", [])
-
-
-# Train and Udr
-
-
-def test_training_runs_are_runs_and_udr_compares_them(tmp_path: Path) -> None:
-    models = tuple(tiny(seed, steps=40, samples=300) for seed in range(3))
-    found, said = run([Udr(models, rows=200)], tmp_path)
-    assert (str(found), said) == ("4 done", [])
-    place = Place(tmp_path)
-    scores = json.loads((place.folder(Udr(models, rows=200)) / "udr.json").read_text())
-    assert sorted(scores) == sorted(place.folder(model).name for model in models)
-    assert all(set(score) == {"lasso", "spearman"} for score in scores.values())
-    runs = load_runs(tmp_path / "jobs")
-    assert runs["state"].tolist() == ["done"] * 3
-    assert sorted(runs["seed"]) == [0, 1, 2]
-    assert runs["scores.mig"].notna().all()
-    method = Run(place.folder(models[0])).method()
-    assert method.config.batch_size == 8
-
-
-def test_a_study_gives_what_the_runs_give_by_themselves(tmp_path: Path) -> None:
-    import unbraid
-
-    run([tiny()], tmp_path)
-    alone = unbraid.train(
-        "beta_vae", "dsprites", out=tmp_path / "alone", steps=3, resolution=16, samples=80, protocol={"mig": {}},
-        precision="fp32", network="small", latents=3, batch_size=8, learning_rate=1e-3,
-    )  # fmt: skip
-    for name in ("config", "train", "model", "codes", "scores"):
-        assert Run(Place(tmp_path).folder(tiny())).path(name).read_bytes() == alone.path(name).read_bytes()
+    assert tally(jobs, tmp_path).seconds_remaining == 3.0
+    StudyFolder(tmp_path).open(jobs[0]).set_state("done", seconds=5.0)
+    assert tally(jobs, tmp_path).seconds_remaining == 10.0

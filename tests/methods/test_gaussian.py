@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -13,14 +11,16 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
+from tests.examples.benches import load_bench
 from tests.examples.posteriors import posterior, total_correlation_by_loops, weights_by_definition
-from unbraid.methods._moments import diagonal, off_diagonal
 from unbraid.methods.gaussian import (
     Posterior,
     covariance,
+    diagonal,
     kl_per_latent,
     log_density,
     log_weights,
+    off_diagonal,
     permute_latents,
     total_correlation,
 )
@@ -124,12 +124,7 @@ def test_one_latent_has_no_total_correlation() -> None:
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
     """bench/total_correlation.py, which makes the figure of docs/methods/beta_tc_vae.md."""
-    spec = importlib.util.spec_from_file_location("bench_total_correlation", ROOT / "bench" / "total_correlation.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_bench("total_correlation")
 
 
 def test_the_whole_data_set_as_a_batch_gives_the_mixture_exactly(bench: ModuleType) -> None:

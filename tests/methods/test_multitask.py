@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from tests.examples.command import Here
 from tests.examples.squares import squares, taught
-from unbraid import nets
 from unbraid.data import FactorData, RandomTasks, Subset, TargetData, TaskData
 from unbraid.errors import InputError
 from unbraid.methods import Method, Spec, build
-from unbraid.methods._tasks import TaskConfig, head_each, measured, task_errors
 from unbraid.methods.multitask import Multitask
+from unbraid.methods.task_learner import TaskConfig, head_each, measured, task_errors
 from unbraid.metrics.elbo import held_out_errors
 from unbraid.runs.run import Run
 from unbraid.training.loop import train
@@ -36,51 +35,6 @@ def make(name: str, data: FactorData | None = None, **settings: Any) -> Method:
 
 
 # Heads
-
-
-def separate(heads: nets.Heads, activation: type[nn.Module]) -> list[nn.Sequential]:
-    """The same heads as networks of nn.Linear layers."""
-    copies = []
-    for head in range(len(heads.weights[0])):
-        layers: list[nn.Module] = []
-        for weights, biases in zip(heads.weights, heads.biases, strict=True):
-            layer = nn.Linear(weights.shape[1], weights.shape[2])
-            layer.weight.data, layer.bias.data = weights[head].detach().T.clone(), biases[head, 0].detach().clone()
-            layers += [layer, activation()]
-        copies.append(nn.Sequential(*layers[:-1]))
-    return copies
-
-
-@pytest.mark.parametrize(("activation", "module"), [("relu", nn.ReLU), ("tanh", nn.Tanh)])
-@pytest.mark.parametrize("outputs", [1, 3])
-def test_heads_together_are_heads_apart(activation: str, module: type[nn.Module], outputs: int) -> None:
-    torch.manual_seed(0)
-    heads = nets.Heads(5, 4, outputs, width=12, layers=3, activation=activation)
-    apart = separate(heads, module)
-    codes = torch.randn(20, 4)
-    one, other = codes.clone().requires_grad_(), codes.clone().requires_grad_()
-    together, alone = heads(one), torch.stack([head(other) for head in apart])
-    assert together.shape == (5, 20, outputs)
-    assert torch.allclose(together, alone, atol=1e-6)
-    weight = torch.randn_like(together)
-    (together * weight).sum().backward()
-    (alone * weight).sum().backward()
-    assert one.grad is not None
-    assert other.grad is not None
-    assert torch.allclose(one.grad, other.grad, atol=1e-5)
-    for place, head in enumerate(apart):
-        linears = [layer for layer in head if isinstance(layer, nn.Linear)]
-        for linear, weights, biases in zip(linears, heads.weights, heads.biases, strict=True):
-            assert torch.allclose(weights.grad[place], linear.weight.grad.T, atol=1e-5)
-            assert torch.allclose(biases.grad[place, 0], linear.bias.grad, atol=1e-5)
-
-
-def test_heads_start_as_linear_layers_do() -> None:
-    torch.manual_seed(0)
-    heads = nets.Heads(200, 16, 1, width=9, layers=1)
-    for tensor, bound in [(heads.weights[0], 1 / 4), (heads.biases[0], 1 / 4), (heads.weights[1], 1 / 3)]:
-        assert float(tensor.detach().abs().max()) == pytest.approx(bound, rel=0.02)
-        assert float(tensor.detach().std()) == pytest.approx(bound / 3**0.5, rel=0.05)
 
 
 def test_table_3() -> None:
@@ -199,7 +153,7 @@ def test_an_encoder_of_ones_own() -> None:
 
 def test_what_cannot_be_built_is_said() -> None:
     for name in ("multitask", "one_head", "single_task"):
-        with pytest.raises(InputError, match=r"needs data with tasks: tasks=10 makes random ones, targets=FILE\.npy"):
+        with pytest.raises(InputError, match=r"needs data with tasks; expected tasks=10 .* or targets=FILE\.npy"):
             make(name, squares())
     with pytest.raises(InputError, match="task is 3; the data has 3 tasks, the first is 0"):
         make("single_task", task=3)

@@ -39,7 +39,8 @@ def test_a_csv_keeps_numbers_as_they_are(tmp_path: Path) -> None:
 
 def test_the_row_numbers_that_pandas_writes_are_no_code(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(",z,digit\n0,0.5,3\n1,0.25,4\n")
-    with pytest.warns(UserWarning, match=r"^the first column of a.csv has no name and counts rows; it is left out$"):
+    line = r"^the first column of a.csv has no name and numbers the rows; it is left out$"
+    with pytest.warns(UserWarning, match=line):
         found = read_codes(tmp_path / "a.csv", ["digit"])
     assert found.codes.tolist() == [[0.5], [0.25]]
     (tmp_path / "a.csv").write_text(",z,digit\n7,0.5,3\n1,0.25,4\n")
@@ -71,11 +72,11 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "pickle.npz", codes=np.array([{}], dtype=object), factors=np.zeros(1), allow_pickle=True)
     cases: list[tuple[str, list[str], str]] = [
         ("nothing.npz", [], "does not exist; expected a run folder"),
-        ("a.txt", [], "is no .npz, .csv or .parquet file"),
-        ("bad.npz", [], "is no .npz file, whatever its name; numpy.savez writes them"),
-        ("text.npz", [], "is no .npz file, whatever its name; numpy.savez writes them"),
+        ("a.txt", [], "is not an .npz, .csv or .parquet file"),
+        ("bad.npz", [], "is not an .npz file despite its name; numpy.savez writes them"),
+        ("text.npz", [], "is not an .npz file despite its name; numpy.savez writes them"),
         ("pickle.npz", [], "holds Python objects, which are not read; expected arrays of numbers"),
-        ("half.npz", [], "holds test_codes but no test_factors; a test set takes both"),
+        ("half.npz", [], "holds test_codes but no test_factors; a test set needs both"),
         ("names.npz", [], "holds 2 names for 1 factors"),
         ("names.npz", ["a"], "--factors is for .csv and .parquet; names.npz has its factors in the array 'factors'"),
         ("other.npz", [], "holds x; expected arrays 'codes' and 'factors'"),
@@ -83,13 +84,13 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         ("a.csv", [], "say which columns of a.csv are factors with --factors; it has z0, shape, note"),
         ("a.csv", ["shap"], "has no column 'shap'; did you mean 'shape'"),
         ("a.csv", ["shape"], "column 'note' of a.csv is not numeric"),
-        ("a.csv", ["shape", "note"], "column 'shape' of a.csv is empty or no number in line 3; expected a value"),
+        ("a.csv", ["shape", "note"], "column 'shape' of a.csv is empty or not a number in line 3; expected a value"),
         ("a.csv", ["shape", "shape"], "--factors names 'shape' twice"),
         ("semicolons.csv", ["shape"], "has one column, 'z0;shape'; expected columns separated by commas"),
-        ("rows.csv", ["shape"], "rows.csv has names of columns but no rows"),
-        ("holes.csv", ["shape"], "column 'z0' of holes.csv is empty or no number in line 3; expected a value"),
+        ("rows.csv", ["shape"], "rows.csv has column names but no rows"),
+        ("holes.csv", ["shape"], "column 'z0' of holes.csv is empty or not a number in line 3; expected a value"),
         ("inf.csv", ["shape"], "column 'z0' of inf.csv is inf in line 3; expected a value in every row"),
-        ("a.csv", ["z0", "shape", "note"], "no codes are left"),
+        ("a.csv", ["z0", "shape", "note"], "expected at least one column of codes"),
     ]
     for name, factors, message in cases:
         with pytest.raises(InputError, match=message):

@@ -8,7 +8,7 @@ from unbraid.errors import InputError
 from unbraid.metrics import downstream
 from unbraid.metrics._logistic import logistic_cv
 
-FACTORS = factors_of(900)
+FACTORS = factors_of(900, (3, 4))
 CODES = perfect(FACTORS)
 
 
@@ -18,8 +18,13 @@ def scores(codes: np.ndarray, factors: np.ndarray = FACTORS, **settings: object)
     return downstream(codes[:cut], factors[:cut], test=(codes[cut:], factors[cut:]), **settings)  # type: ignore[arg-type]
 
 
-def test_perfect_codes() -> None:
-    found = scores(CODES)
+@pytest.fixture(scope="module")
+def found() -> dict[str, float]:
+    """Of perfect codes."""
+    return scores(CODES)
+
+
+def test_perfect_codes(found: dict[str, float]) -> None:
     assert set(found) == {f"{learner}.{key}" for learner in ("logistic", "gbt") for key in (10, 100, 600, "efficiency")}
     assert found["logistic.600"] == found["gbt.600"] == 1.0
     assert found["logistic.10"] < 1
@@ -27,8 +32,8 @@ def test_perfect_codes() -> None:
 
 
 def test_noise_guesses_and_is_efficient_at_it() -> None:
-    found = scores(noise(900))
-    chance = np.mean([1 / 3, 1 / 4, 1 / 5])
+    found = scores(noise(900), sizes=(100, 600))
+    chance = np.mean([1 / 3, 1 / 4])
     for name in ("logistic.600", "gbt.600"):
         assert abs(found[name] - chance) < 0.08
     assert found["logistic.efficiency"] > 0.8
@@ -39,7 +44,7 @@ def test_accuracy_is_that_of_the_learner_itself() -> None:
     from sklearn.linear_model import LogisticRegressionCV
     from sklearn.model_selection import StratifiedKFold
 
-    codes = CODES + 1.5 * noise(900)
+    codes = CODES + 1.5 * noise(900, 2)
     train, test, target = codes[:600], codes[600:], FACTORS[:600, 0]
     scale = train.std(0)
     model = LogisticRegressionCV(
@@ -58,10 +63,9 @@ def test_classes_with_fewer_members_than_folds_do_not_stop_it() -> None:
     assert (logistic_cv(every[:, None] * 5.0, every, every[:, None] * 5.0, 0) == every).mean() > 0.3
 
 
-def test_small_sets_are_part_of_large_ones_and_repeat() -> None:
-    first = scores(CODES, learners=("logistic",))
-    again = scores(CODES, sizes=(100, 600), learners=("logistic",))
-    assert first["logistic.100"] == again["logistic.100"]
+def test_small_sets_are_part_of_large_ones_and_repeat(found: dict[str, float]) -> None:
+    again = scores(CODES, sizes=(10, 100))
+    assert {name: again[name] for name in again if "efficiency" not in name}.items() <= found.items()
 
 
 def test_sizes_beyond_the_rows_become_all_rows_and_say_so() -> None:
@@ -72,8 +76,8 @@ def test_sizes_beyond_the_rows_become_all_rows_and_say_so() -> None:
 
 
 def test_without_a_test_set_it_splits() -> None:
-    found = downstream(CODES, FACTORS, sizes=(100,), learners=("logistic",))
-    assert found["logistic.efficiency"] == 1.0
+    found = downstream(CODES, FACTORS, sizes=(100,), learners=("gbt",))
+    assert found["gbt.efficiency"] == 1.0
 
 
 @pytest.mark.parametrize("learner", ["logistic", "gbt"])
@@ -94,4 +98,4 @@ def test_errors() -> None:
     with pytest.raises(InputError, match="900 rows of codes but 899"):
         downstream(CODES, FACTORS[1:])
     with pytest.raises(InputError, match="codes column 1 is nan"):
-        downstream(np.where([False, True, False], np.nan, CODES), FACTORS)
+        downstream(np.where([False, True], np.nan, CODES), FACTORS)

@@ -55,7 +55,7 @@ def test_without_a_head_or_rows_held_out() -> None:
 def test_data_without_factors_is_refused() -> None:
     pictures = Rows(squares(3).images_at(range(36)), torch.zeros(36, 0, dtype=torch.int64), [], [], source="test")
     data = PairData(pictures, None)
-    with pytest.raises(InputError, match="this data has no factors; there is nothing to read from codes"):
+    with pytest.raises(InputError, match="this data has no factors; probes need factors to predict"):
         probe(build("contrastive", data, TINY), data)
 
 

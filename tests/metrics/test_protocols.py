@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
+import sys
 import tracemalloc
 from typing import Any
 
@@ -15,7 +17,24 @@ from sklearn.metrics import roc_auc_score
 import unbraid
 from tests.metrics.examples import factors_of, noise, perfect
 from unbraid.errors import InputError
-from unbraid.metrics import METRICS, PROTOCOLS, beta_vae_score, dci, irs, mig, modularity, sap, score, udr
+from unbraid.metrics import (
+    METRICS,
+    PROTOCOLS,
+    Protocol,
+    as_protocol,
+    beta_vae_score,
+    dci,
+    dcimig,
+    infomec,
+    irs,
+    med,
+    mig,
+    mig_sup,
+    modularity,
+    sap,
+    score,
+    udr,
+)
 from unbraid.metrics._forest import DEPTHS, _by_depth, best_depth
 from unbraid.metrics._information import discretise, entropy, mutual_information
 from unbraid.metrics._interventions import Interventions
@@ -41,6 +60,7 @@ DLIB = {
     "code_information",
     "active_units",
 }
+COUNTING = {"mig": mig, "mig_sup": mig_sup, "modularity": modularity, "dcimig": dcimig, "med": med}
 NEAR = 1 - math.log(2) / math.log(3)  # 1 minus the entropy of two thirds alike
 
 
@@ -58,15 +78,28 @@ def test_the_keys_are_flat_names() -> None:
     assert unbraid.score is score
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-def test_every_protocol_runs_and_names_metrics_that_exist(name: str) -> None:
-    assert set(PROTOCOLS[name].metrics) <= set(METRICS)
-    factors = factors_of(300, (3, 2, 4, 3, 2))  # five, as dSprites has
-    codes = factors + 0.5 * noise(300, 5)
-    quick = [metric for metric in PROTOCOLS[name].metrics if metric not in ("beta_vae_score", "factor_vae_score")]
-    found = score(codes, factors, protocol=name, metrics=quick)
+SETTINGS = {  # every metric of every protocol with its settings there, which protocols share
+    f"{metric} {dict(settings)}": (metric, settings)
+    for protocol in PROTOCOLS.values()
+    for metric, settings in protocol.metrics.items()
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_metric_runs_as_the_protocols_set_it(name: str) -> None:
+    metric, settings = SETTINGS[name]
+    sizes = (3, 2, 4, 3, 2) if isinstance(settings.get("max_depth"), list) else (3, 2)  # five factors as in dSprites
+    factors = factors_of(300, sizes)
+    found = score(factors + 0.5 * noise(300, len(sizes)), factors, protocol={metric: settings})
+    assert found
     assert all(math.isfinite(value) for value in found.values())
-    assert found.protocol == name
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_protocol_is_found_by_its_name(name: str) -> None:
+    codes, factors = mixture(60)
+    found = score(codes, factors, protocol=name, metrics=["active_units"])
+    assert found.protocol == PROTOCOLS[name].name == name
 
 
 def test_without_a_test_set_the_rows_are_split() -> None:
@@ -99,6 +132,41 @@ def test_a_protocol_of_ones_own() -> None:
     assert list(found) == ["mig", "sap"]
     assert found.protocol == "own"
     assert found["mig"] == mig(codes, factors, bins=5)["mig"] != mig(codes, factors)["mig"]
+
+
+def test_a_protocol_that_a_user_constructs_says_its_rows_and_its_name() -> None:
+    codes, factors = mixture(600)
+    mine = Protocol("mine", {"mig": {"bins": 5}, "sap": {"predictor": "r2"}}, train=100, test=40)
+    found = score(codes, factors, protocol=mine)
+    assert list(found) == ["mig", "sap"]
+    assert (found.protocol, found.samples) == ("mine", {"train": 100, "test": 40, "all": 600})
+    assert list(score(codes, factors, protocol=mine, metrics=["irs"])) == ["irs"]
+    assert as_protocol(mine) is mine
+    assert as_protocol("dlib") is PROTOCOLS["dlib"]
+    assert as_protocol({"mig": {}}) == Protocol("own", {"mig": {}})
+    for wrong, message in (
+        ({"metrics": {"migg": {}}}, "there is no metric 'migg'; did you mean 'mig'"),
+        ({"metrics": {"mig": {"bin": 5}}}, "metric 'mig' has no setting 'bin'; did you mean 'bins'"),
+        ({"metrics": {}, "train": 0}, "train is 0; expected at least 1 row"),
+        ({"metrics": {}, "test": 0}, "test is 0; expected at least 1 row"),
+    ):
+        with pytest.raises(InputError, match=f"^{message}"):
+            Protocol("wrong", **wrong)  # type: ignore[arg-type]
+
+
+def test_a_metric_has_one_name() -> None:
+    for name, metric in METRICS.items():
+        assert name == metric.function.__name__
+        assert metric.function.__module__ == f"unbraid.metrics.{name}"
+        assert getattr(unbraid.metrics, name) is metric.function
+    assert {name for name, protocol in PROTOCOLS.items() if name == protocol.name} == set(PROTOCOLS)
+
+
+@pytest.mark.parametrize("module", ["mig", "protocols", "scoring"])
+def test_examples_in_docstrings_run(module: str) -> None:
+    found = doctest.testmod(sys.modules[f"unbraid.metrics.{module}"])
+    assert found.attempted
+    assert not found.failed
 
 
 def test_unknown_names_suggest_what_was_meant() -> None:
@@ -222,6 +290,30 @@ def test_mig_leaves_factors_unbinned() -> None:
     assert mig(codes, factors)["mig"] == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.parametrize("n", [30, 1000])
+def test_a_constant_code_has_no_modularity(n: int) -> None:
+    """By rounding it has 2e-16 nats about the last factor here; the ratio of that to itself is 1."""
+    factors = np.random.default_rng(0).integers([3, 4, 5], size=(n, 3))
+    codes = np.column_stack([factors[:, 0], np.zeros(n)])
+    assert modularity(codes, factors).arrays["per_code"][1] == 0
+    assert modularity(codes[:, 1:], factors)["modularity"] == 0
+
+
+def test_information_that_is_rounding_counts_as_none() -> None:
+    """On a full grid a code that is one factor is independent of the others: there is only rounding to divide."""
+    grid = np.indices((13, 4, 7)).reshape(3, -1).T  # where modularity and infom were 1
+    for own in range(3):
+        code, factors = grid[:, [own]].astype(float), np.delete(grid, own, axis=1)
+        assert mutual_information(grid[:, [own]], factors).max() == 0
+        assert [function(code, factors)[name] for name, function in COUNTING.items()] == [0] * len(COUNTING)
+        for estimator in ("bins", "values"):
+            found = infomec(code, factors, estimator=estimator)
+            assert found["infom"] == found["infoc"] == 0
+    for shape in ((3, 1), (1, 3), (3, 3)):
+        found = from_importance(np.full(shape, 1e-15), np.ones(shape[1]))
+        assert found["disentanglement"] == found["completeness"] == 0
+
+
 def test_information_of_codes_by_factors_is_not_transposed() -> None:
     factors = factors_of(1200)
     found = mutual_information(discretise(perfect(factors)[:, [1, 0]]), factors)
@@ -303,12 +395,12 @@ def test_entropies_of_importances_are_in_units_of_the_largest() -> None:
 
 
 def test_hundreds_of_codes_need_no_table_of_all_pairs_and_rows() -> None:
-    labels = np.random.default_rng(0).integers(20, size=(2_000, 400))
+    labels = np.random.default_rng(0).integers(20, size=(1_000, 200))
     tracemalloc.start()
     mutual_information(labels, labels)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < 2_000 * 400 * 400 * 8 / 10
+    assert most < 1_000 * 200 * 200 * 8 / 10
 
 
 def test_an_unknown_setting_in_ones_own_protocol_is_named() -> None:

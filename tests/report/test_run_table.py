@@ -80,8 +80,8 @@ def _job(study: Path, name: str, **content: Any) -> Path:
 
 def _run(study: Path, name: str, method: str, **content: Any) -> None:
     folder = _job(study, name, kind="Train", **content)
-    config = {"method": method, "settings": {}, "data": {"data": "dsprites"}, "steps": 1, "seed": 3}
-    rest = {"precision": "fp32", "start": None, "samples": None, "protocol": None}
+    config = {"id": name.rpartition("-")[2], "method": method, "settings": {}, "data": {"data": "dsprites"}}
+    rest = {"steps": 1, "seed": 3, "precision": "fp32", "start": None, "samples": None, "protocol": None}
     (folder / "config.json").write_text(json.dumps({**config, **rest}))
 
 
@@ -115,7 +115,7 @@ def test_what_examinations_add_reaches_the_model_they_are_about(tmp_path: Path) 
 
 def test_kept_results_give_the_same_table(tmp_path: Path) -> None:
     rows = [
-        {"data": "a", "seed": seed, "setting": "plain", "scores.mig": seed / 3, "run": str(tmp_path / "jobs" / "x")}
+        {"data": "a", "seed": seed, "setting": "", "scores.mig": seed / 3, "run": str(tmp_path / "jobs" / "x")}
         for seed in range(3)
     ]
     tables = {"epochs": pd.DataFrame([{"found": ["x"], "udr": 0.25}])}

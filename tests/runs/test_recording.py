@@ -57,6 +57,13 @@ def test_codes_are_scored_where_there_are_factors(tmp_path: Path) -> None:
     assert {"reconstruction", "kl", "elbo", "total_correlation_sampled"} <= found["scores"].keys()
 
 
+def test_the_protocol_says_how_total_correlations_of_the_elbo_are_computed(tmp_path: Path) -> None:
+    run = tiny(tmp_path / "scored", protocol={"total_correlation": {"epsilon": 0.5}}, samples=300)
+    expected = unbraid.metrics.total_correlation(run.representation().codes, epsilon=0.5)["total_correlation"]
+    found = json.loads(run.path("scores").read_text())["scores"]
+    assert found["total_correlation_mean"] == pytest.approx(expected)
+
+
 def test_the_method_comes_back_from_its_folder(done: Run) -> None:
     method = unbraid.load(done.folder)
     representation = done.representation()
@@ -97,8 +104,9 @@ def test_another_runs_folder_is_refused_and_the_difference_named(done: Run) -> N
 
 def test_the_id_follows_what_changes_the_numbers(done: Run, tmp_path: Path) -> None:
     changes = [{}, {"beta": 5.0}, {"seed": 1}, {"steps": 2}, {"resolution": 24}, {"precision": "bf16"}]
-    given: dict[str, Any] = {"steps": 1, "precision": "fp32"}
-    assert len({tiny(tmp_path / str(i), **given | change).config.id for i, change in enumerate(changes)}) == 6
+    usual = {"steps": 1, "precision": "fp32"}
+    ids = {tiny(tmp_path / str(i), **{**usual, **change}).config.id for i, change in enumerate(changes)}
+    assert len(ids) == 6
     assert tiny(tmp_path / "elsewhere", every=7, checkpoint_seconds=0.0).config.id == done.config.id
 
 
@@ -217,10 +225,10 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(stopped: Run, done: R
     assert contents(run) == contents(done)
     step = {"none": 40, "both": 0}.get(damage, 30)
     if damage == "none":
-        assert said == ["going on from step 40 of 60"]
+        assert said == ["resuming from step 40 of 60"]
     else:
         assert "checkpoint.safetensors is damaged" in said[0]
-        assert said[0].endswith(f"going on from step {step}")
+        assert said[0].endswith(f"resuming from step {step}")
 
 
 def test_a_torn_log_line_is_dropped(stopped: Run, done: Run) -> None:
@@ -241,7 +249,7 @@ def test_a_loss_that_diverges_ends_the_run_and_keeps_the_record(tmp_path: Path) 
     assert tiny(tmp_path / "wild", learning_rate=1e20).state == state
     table = unbraid.load_runs(tmp_path)
     assert table["state"].tolist() == ["diverged"]
-    with pytest.raises(InputError, match="holds no trained model; it is diverged"):
+    with pytest.raises(InputError, match="has no trained model; it is diverged"):
         unbraid.load(run.folder)
 
 
@@ -318,6 +326,7 @@ def test_an_error_of_ours_leaves_its_traceback(tmp_path: Path, monkeypatch: pyte
         ({"network": "smal"}, "network is 'smal'; did you mean 'small'"),
         ({"network": "multitask"}, "network 'multitask' cannot take images of 16 x 16"),
         ({"protocol": "dlab"}, "there is no protocol 'dlab'; did you mean 'dlib'"),
+        ({"protocol": {"migg": {}}}, "there is no metric 'migg'; did you mean 'mig'"),
         ({"precision": "fp8"}, "precision is 'fp8'; expected fp32, bf16 or auto"),
         ({"device": "tpu7"}, "device 'tpu7' cannot be used"),
     ],

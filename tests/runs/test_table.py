@@ -55,9 +55,9 @@ def test_damaged_files_never_stop_the_table(run: Run, name: str, content: str) -
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no run: it has no config\.json"):
+    with pytest.raises(InputError, match=r"is not a run: it has no config\.json"):
         unbraid.load(tmp_path)
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         load_runs(tmp_path / "nowhere")
     assert load_runs(tmp_path).empty
 
@@ -81,7 +81,7 @@ def test_model_files_that_do_not_fit_are_named(run: Run) -> None:
             good, run.path("model"), metadata={"format": f"{FORMAT} 0"}
         ),
         "model.safetensors is damaged": lambda: run.path("model").write_bytes(b"not safetensors at all"),
-        "holds no trained model": lambda: run.path("model").unlink(),
+        "has no trained model": lambda: run.path("model").unlink(),
     }
     for message, spoil in spoilt.items():
         spoil()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import math
 import re
 from importlib import import_module
@@ -19,9 +20,8 @@ from matplotlib.image import imread
 from tests.examples.small_population import FLAGS, SETTINGS, SPACE, config, evolve_small, small_data
 from tests.examples.toy_jobs import Now
 from unbraid.cli import app
-from unbraid.data import FactorData, load
+from unbraid.data import Correlated, FactorData, Subset, load
 from unbraid.data.factors import Rows
-from unbraid.data.wrappers.sampling import Correlated, Subset
 from unbraid.errors import InputError
 from unbraid.methods import METHODS, build
 from unbraid.methods.gaussian import kl_per_latent
@@ -30,22 +30,24 @@ from unbraid.runs import weights
 from unbraid.runs.recording import train as train_run
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs, load_runs
-from unbraid.search import History, lineage, lineages, read_history
+from unbraid.search import History, generations, hyperparameters, lineage, lineages, read_history
 from unbraid.search.fitness import Score, fitness, label_sets
 from unbraid.search.generations import PopulationConfig, converged, exploit
-from unbraid.search.hyperparameters import (
-    KNOWN,
-    Hyperparameter,
-    check_space,
-    explore,
-    live_settings,
-    search_space,
-    starts,
-)
+from unbraid.search.hyperparameters import Hyperparameter, explore, starts
+from unbraid.search.spaces import KNOWN, check_space, live_settings, search_space
 from unbraid.training.loop import train as steps_of
 from unbraid.training.representation import represent
 
 # Laws of exploit and explore
+
+
+def test_the_rules_import_nothing_of_training() -> None:
+    for module in (generations, hyperparameters):
+        tree = ast.parse(Path(str(module.__file__)).read_text())
+        names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        ours = {name for name in names if name.startswith("unbraid")}
+        assert ours <= {"unbraid.errors", "unbraid.search.hyperparameters"}
+
 
 scores = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, math.nan])), min_size=2, max_size=60)
 fractions = st.floats(0.01, 0.5)
@@ -148,7 +150,7 @@ def test_every_method_has_a_space_that_it_can_be_given(method: str) -> None:
     space = search_space(method)
     check_space(method, space, {})
     assert {"learning_rate", "batch_size"} <= space.keys()
-    strengths = [name for name in METHODS[method].sweep if name in live_settings(method)]
+    strengths = [name for name in METHODS[method].strength if name in live_settings(method)]
     assert set(strengths) <= space.keys()
     assert "batch_size" not in search_space(method, {"batch_size": 64})
 
@@ -166,8 +168,8 @@ def test_a_population_has_converged_when_its_best_stands_still() -> None:
     ("changes", "message"),
     [
         ({"size": 0}, "size is 0; expected at least 1"),
-        ({"size": 1}, "size is 1, and a member alone has nobody to copy; expected at least 2, or exploit='none'"),
-        ({"images": 100}, "images and steps both say how long a generation is; expected one of them"),
+        ({"size": 1}, "size is 1, and a single member has none to copy; expected at least 2, or exploit='none'"),
+        ({"images": 100}, "images and steps both set the length of a generation; expected one of them"),
         ({"exploit": "tournament"}, "exploit is 'tournament'; known are none, truncation"),
         ({"start": "gird"}, "start is 'gird'; did you mean 'grid'"),
         ({"fraction": 0.7}, "fraction is 0.7; expected more than 0 and at most 0.5"),
@@ -210,7 +212,7 @@ def test_the_history_is_a_table(whole: History) -> None:
         assert before.loc[row["parent"], "score"] == before["score"].max()
     assert whole.score == table["score"].max()
     assert not whole.converged
-    with pytest.raises(InputError, match=r"holds no population: it has no population\.csv"):
+    with pytest.raises(InputError, match=r"is not a population: it has no population\.csv"):
         read_history(whole.out / "jobs")
 
 

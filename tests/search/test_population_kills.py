@@ -17,7 +17,7 @@ import pytest
 from tests.examples.processes import eventually
 from tests.examples.small_population import FLAGS, evolve_small
 from unbraid.jobs.engines.ray import RayExecutor
-from unbraid.jobs.schedule import held
+from unbraid.jobs.lease import is_leased
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs
 from unbraid.search import History
@@ -63,7 +63,8 @@ def test_a_population_killed_five_times_has_the_history_of_one_left_alone(tmp_pa
         time.sleep(chance.uniform(0.0, 0.5))
         process.send_signal(signal.SIGKILL)
     assert at_work
-    assert eventually(lambda: not any(held(path) for path in (out / "leases").glob("*"))), "workers leave by themselves"
+    leases = out / "leases"
+    assert eventually(lambda: not any(is_leased(path) for path in leases.glob("*"))), "workers leave by themselves"
     reached.append(begun(out))
     for _ in range(4):
         wanted = begun(out) + chance.randint(1, 6)

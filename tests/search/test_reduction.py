@@ -205,11 +205,11 @@ def test_a_reduction_that_cannot_go_on_says_why() -> None:
     ramp = np.linspace(0, 1, 200)
     two = np.repeat([0.0, 1.0], 100)
     assert stop(np.stack([two, ramp], 1)) == ("the derivative of label 1 has no peak: there is no interval between two")
-    assert stop(two[:, None], choice=2) == "there are 2 intersections of intervals, none left for leaf-run 3"
+    assert stop(two[:, None], choice=2) == "there are 2 intersections of intervals, none remains for leaf-run 3"
     many = grid(7, 7, 3)[:, :2].astype(float)
     assert stop(many) == "no intersection of intervals has 6 images or more"
-    assert stop(many, overlap=2) == "3 images are left; the least is 10"
-    assert stop(two[:, None], smallest=101) == "100 images are left; the least is 101"
+    assert stop(many, overlap=2) == "3 images remain; the least is 10"
+    assert stop(two[:, None], smallest=101) == "100 images remain; the least is 101"
     for few in range(1, 12):
         assert reduce(np.arange(few, dtype=float)[:, None]).stop
 

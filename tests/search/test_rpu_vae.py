@@ -26,7 +26,7 @@ from unbraid.errors import InputError
 from unbraid.runs.run import Run
 from unbraid.search import RPU, PopulationConfig, RPUConfig, rpu
 from unbraid.search import rpu_vae as module
-from unbraid.search.metaepochs import MetaEpoch, best_factors, file_names, label_sets, labels_frame, told
+from unbraid.search.metaepochs import MetaEpoch, best_factors, entropy_shares, file_names, label_sets, labels_frame
 from unbraid.search.reduction import ReductionConfig
 from unbraid.training.representation import Representation
 
@@ -187,7 +187,7 @@ def test_without_leaf_runs_the_first_labels_are_the_only_set(known: Known, knowi
 def test_leaf_runs_end_for_a_reason_and_say_it(knowing: Knowing, tmp_path: Path) -> None:
     data = counted(2, 3, 8, 9)
     found = rpu(data, RPUConfig(leaf_runs=1), tmp_path / "few", executor=Now())
-    assert found.table["stop"].tolist() == ["", "6 images are left; the least is 10"]
+    assert found.table["stop"].tolist() == ["", "6 images remain; the least is 10"]
     assert found.final is not None
     assert len(knowing.calls[-1].more["label_sets"]) == 1
     found = rpu(data, RPUConfig(threshold=0.95), tmp_path / "strict", executor=Now())
@@ -232,9 +232,9 @@ def test_latents_are_told_by_the_factor_they_know_most_of() -> None:
     found = Representation(codes, factors, torch.arange(120), ("a", "b", "c"), (4, 5, 6))
     assert best_factors(found, [0, 2, 3]) == ("b 1.00", "a 1.00", "nothing")
     assert best_factors(replace(found, names=(), sizes=(), factors=factors[:, :0]), [0]) == ()
-    shares = told(codes.numpy(), factors.numpy(), np.random.default_rng(0))
+    shares = entropy_shares(codes.numpy(), factors.numpy(), np.random.default_rng(0))
     assert np.abs(shares[1]).max() < 0.1, "20 bins of noise seem to know much of 120 rows"
-    assert told(codes.numpy()[:, :1], 0 * factors.numpy(), np.random.default_rng(0)).tolist() == [[0, 0, 0]]
+    assert entropy_shares(codes.numpy()[:, :1], 0 * factors.numpy(), np.random.default_rng(0)).tolist() == [[0, 0, 0]]
 
 
 def pictures(folder: Path, places: int = 5) -> Path:

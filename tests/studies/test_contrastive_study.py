@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 from unbraid.errors import InputError
+from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Job, Place, ordered, run
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.schedule import run
+from unbraid.jobs.training import Train
 from unbraid.metrics import probes
 from unbraid.report import Figure, Picture, Table, write
 from unbraid.runs.run import Run
@@ -71,13 +74,13 @@ class Smoke(NamedTuple):
     jobs: list[Job]
 
     def first(self, kind: type[Job]) -> Path:
-        return Place(self.out).folder(next(job for job in self.jobs if isinstance(job, kind)))
+        return StudyFolder(self.out).folder(next(job for job in self.jobs if isinstance(job, kind)))
 
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
     out, plan = tmp_path_factory.mktemp("study"), jobs("smoke")
-    Place(out).begin("contrastive", "smoke", plan)
+    StudyFolder(out).begin("contrastive", "smoke", plan)
     assert run(plan, out, executor=InlineExecutor(), workers=1).states == {"done": len(plan)}
     return Smoke(out, plan)
 
@@ -146,7 +149,7 @@ def test_what_cannot_be_read_is_left_out(smoke: Smoke, tmp_path: Path) -> None:
 
 def test_agreement_takes_two_models(smoke: Smoke, tmp_path: Path) -> None:
     job = next(job for job in smoke.jobs if isinstance(job, Udr))
-    folders = [Place(smoke.out).folder(model) for model in job.models]
+    folders = [StudyFolder(smoke.out).folder(model) for model in job.models]
     job.execute(tmp_path, folders)
     scores = json.loads((tmp_path / "udr.json").read_text())
     assert set(scores) == {folder.name for folder in folders}

@@ -16,9 +16,12 @@ import torch
 from tests.examples.squares import squares
 from unbraid.errors import InputError
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Place, ordered
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import ordered
 from unbraid.jobs.schedule import run as run_study
+from unbraid.jobs.training import Train
+from unbraid.methods import Spec, build
+from unbraid.methods.intervention import Intervention
 from unbraid.report import Figure, Judged, Picture, Table, write
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
@@ -26,7 +29,7 @@ from unbraid.studies import open_study
 from unbraid.studies.intervention.jobs import DIFFICULTY, TRAINED_DIFFICULTY, Examine, Tuned
 from unbraid.studies.intervention.models import CANDIDATE, CORRELATED, DIFFICULT, METRICS, OURS, PLAIN, Models
 from unbraid.studies.intervention.report import report, table
-from unbraid.studies.intervention.study import ABLATIONS, SCALES, jobs
+from unbraid.studies.intervention.study import ABLATIONS, APPENDIX_C, SCALES, jobs
 from unbraid.studies.intervention.two_samples import effective_share, two_sample_accuracy
 
 COUNTS = {"paper": 1436, "desk": 276, "smoke": 54}
@@ -94,7 +97,7 @@ def tuned(seed: int = 0, **settings: Any) -> Tuned:
     base = Train("intervention", "dsprites", 1, seed, own, 16, rows, samples=20, protocol=None)
     tried = [replace(base, settings={**own, "lambda_1": one, "lambda_2": 5.0}) for one in (0.5, 2.0)]
     candidates = tuple(Examine(replace(model, seed=seed)) for model in tried for seed in (0, 1))
-    return Tuned(replace(base, settings={**own, **settings}), candidates)
+    return Tuned.of(replace(base, settings={**own, **settings}), candidates)
 
 
 def written(folder: Path, values: list[float | None]) -> list[Path]:
@@ -174,7 +177,7 @@ def test_the_effective_share_of_weights() -> None:
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("intervention-smoke")
-    Place(out).begin("intervention", "smoke", jobs("smoke"))
+    StudyFolder(out).begin("intervention", "smoke", jobs("smoke"))
     assert str(run_study(jobs("smoke"), out, executor=InlineExecutor(), workers=1)) == f"{COUNTS['smoke']} done"
     return out
 
@@ -235,3 +238,23 @@ def test_a_damaged_folder_is_no_end_of_the_report(smoke: Path, tmp_path: Path) -
         path.write_text("{")
     sections = report(table(copy), copy)
     assert any("Could not be shown" in section.text for section in sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "features", "dimensions", "weights"),
+    [
+        ("dsprites", 64, 10, 1, (0.25, 10.0)),
+        ("shapes3d", 64, 10, 1, (0.25, 10.0)),
+        ("cmnist", 28, 2, 16, (1.0, 10.0)),
+        ("flowers102", 64, 3, 16, (1.0, 100.0)),
+    ],
+)
+def test_appendix_c(name: str, side: int, features: int, dimensions: int, weights: tuple[float, float]) -> None:
+    method = build("intervention", Spec((3, side, side), 100), APPENDIX_C[name])
+    assert isinstance(method, Intervention)
+    assert method.features == features
+    assert method.config.dimensions == dimensions
+    assert (method.hp["lambda_1"], method.hp["lambda_2"], method.hp["lambda_3"]) == (*weights, 1.0)
+    rates = [method.hp[rate] for rate in ("learning_rate", "discriminator_learning_rate", "weight_learning_rate")]
+    assert rates == [1e-4, 1e-4, 1e-5]
+    assert method.hp["batch_size"] == 64

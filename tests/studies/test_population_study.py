@@ -15,8 +15,10 @@ import pytest
 from unbraid.data import load
 from unbraid.errors import InputError
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job, Place, ordered, run
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.schedule import run
+from unbraid.jobs.training import Train
 from unbraid.report import Figure, Picture, Table
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
@@ -46,13 +48,13 @@ class Smoke(NamedTuple):
 
     def folder(self, kind: type[Job], approach: str = "") -> Path:
         (job,) = [job for job in self.jobs if isinstance(job, kind) and getattr(job, "approach", "") == approach]
-        return Place(self.out).folder(job)
+        return StudyFolder(self.out).folder(job)
 
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
     out, plan = tmp_path_factory.mktemp("study"), jobs("smoke")
-    Place(out).begin("population", "smoke", plan)
+    StudyFolder(out).begin("population", "smoke", plan)
     assert run(plan, out, executor=InlineExecutor(), workers=1).states == {"done": len(plan)}
     return Smoke(out, plan)
 
@@ -111,7 +113,7 @@ def test_populations_of_one_seed_begin_alike() -> None:
 
 
 def test_settings_of_the_desk_are_ones_the_methods_take() -> None:
-    from unbraid.search.hyperparameters import check_space
+    from unbraid.search.spaces import check_space
 
     for job in jobs("desk"):
         if isinstance(job, Evolve):
@@ -214,9 +216,9 @@ def test_a_match_spends_its_rivals_budget_and_no_more_than_a_setting_beyond(smok
 def test_run_again_it_does_nothing_and_after_a_kill_it_ends_the_same(smoke: Smoke, tmp_path: Path) -> None:
     out = tmp_path / "again"
     shutil.copytree(smoke.out, out)
-    place = Place(out)
+    study = StudyFolder(out)
     (job,) = [job for job in smoke.jobs if isinstance(job, Evolve) and job.approach == BY_FEW]
-    folder = place.folder(job)
+    folder = study.folder(job)
     before = (folder / "outcome.json").read_bytes()
     (folder / "outcome.json").unlink()  # killed before it was written
     last = max((folder / "population" / "jobs").glob("generation01-*-fitness-*"))

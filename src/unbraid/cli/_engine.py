@@ -1,4 +1,4 @@
-"""Where the jobs of a command run."""
+"""Where a command runs its jobs: processes on this machine, or Ray."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from unbraid.errors import InputError
 from unbraid.jobs.engines.local import LocalExecutor
 
 ENGINE: list[click.Parameter] = [
-    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where."),
+    click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", help="Where to run."),
     click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
     click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
-    click.Option(["--gpus-per-job"], type=float, default=0.0, show_default=True, help="Of a GPU, for a job on Ray."),
+    click.Option(["--gpus-per-job"], type=float, default=0.0, help="Share of a GPU for a job on Ray."),
 ]
 
 
@@ -31,9 +31,9 @@ def started(
     modules: Sequence[Path] = (),
     memory_limit: float | None = None,
 ) -> Iterator[tuple[Executor, int]]:
-    """An executor, and how many jobs it takes at a time; an error in the block ends those that run.
+    """An executor and how many jobs it runs at a time; an error in the block ends the running ones.
 
-    `modules` are files that the jobs come from, `memory_limit` is what a local worker may take in GB.
+    `modules` are the files that define the jobs, `memory_limit` is in GB for each local worker.
     """
     executor, count = _executor(engine, workers, address, gpus_per_job, modules, memory_limit)
     try:

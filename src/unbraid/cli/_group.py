@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from unbraid.errors import InputError, nearest
 
-console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
 PATH = click.Path(path_type=Path)
 
 
@@ -22,6 +20,33 @@ class Group(click.Group):
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             raise InputError(f"there is no command '{args[0]}'{nearest(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Group):
+    """A group that lists its commands from a table, and calls `find(name)` only for the one that is run.
+
+    `summaries` has the first line of help of each command. `find` returns None for a name it does not know.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        summaries: Mapping[str, str],
+        find: Callable[[str], click.Command | None],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._summaries, self._find = summaries, find
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._summaries)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return self._find(name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._summaries.items()))
 
 
 def say(line: str) -> None:

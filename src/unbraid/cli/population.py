@@ -9,44 +9,45 @@ from typing import Any
 import click
 
 from unbraid.cli._engine import ENGINE, started
-from unbraid.cli._flags import Methods, setting
+from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
+from unbraid.cli._methods import MethodGroup
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, search_space
 
 _DEFAULTS = PopulationConfig()
 _RULES = [
-    click.Option(["--size"], type=int, help="Members.  [default: 8, or those of the grid]"),
-    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, show_default=True, help="How many."),
-    click.Option(["--images"], type=int, help="What a model is trained on in a generation.  [default: the data once]"),
-    click.Option(["--steps"], type=int, help="Steps of a generation, in place of --images."),
-    click.Option(["--models"], type=int, help="Models of a member.  [default: 5 for udr, else 1]"),
-    click.Option(["--exploit"], default="truncation", show_default=True, help="Or none, to search without copying."),
-    click.Option(["--start"], default="random", show_default=True, help="Or grid: every combination of start values."),
-    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, show_default=True, help="Share that copies."),
-    click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of all decisions and all models."),
-    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, show_default=True, help="Tries of a model."),
-    click.Option(["--patience"], type=int, help="Stop when the best score stood still for so many generations."),
-    click.Option(["--tolerance"], type=float, default=_DEFAULTS.tolerance, show_default=True, help="What that means."),
+    click.Option(["--size"], type=int, help="Members.  [default: 8, or the size of the grid]"),
+    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, help="Generations."),
+    click.Option(["--images"], type=int, help="Images per model and generation.  [default: the data once]"),
+    click.Option(["--steps"], type=int, help="Steps per generation, instead of --images."),
+    click.Option(["--models"], type=int, help="Models per member.  [default: 5 for udr, else 1]"),
+    click.Option(["--exploit"], default="truncation", help="truncation, or none to search without copying."),
+    click.Option(["--start"], default="random", help="random, or grid for every combination of start values."),
+    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, help="Share of the members that copy."),
+    click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
+    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, help="Attempts to train a model."),
+    click.Option(["--patience"], type=int, help="Stop when the best score has not improved for so many generations."),
+    click.Option(["--tolerance"], type=float, default=_DEFAULTS.tolerance, help="Change of the score that counts."),
 ]
 _SPACE = [
     click.Option(["--search"], metavar="A,B,…", help="The hyperparameters to search.  [default: those not set]"),
     click.Option(["--values"], multiple=True, metavar="NAME=A,B,…", help="Start values of a hyperparameter."),
-    click.Option(["--range"], multiple=True, metavar="NAME=LOW:HIGH", help="How far a hyperparameter may go."),
+    click.Option(["--range"], multiple=True, metavar="NAME=LOW:HIGH", help="Limits of a hyperparameter."),
 ]
-_OTHERS = [
+_OPTIONS = [
     click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
-    click.Option(["--resolution"], type=int, default=64, show_default=True, help="Side of the images in pixels."),
+    click.Option(["--resolution"], type=int, default=64, help="Side of the images in pixels."),
     click.Option(["--set"], multiple=True, metavar="NAME=VALUE", help="A setting of the data, such as path=FOLDER."),
-    click.Option(["--score"], default="udr", show_default=True, help="What makes a member fit: udr, mig, dci, …"),
-    click.Option(["--labels"], type=int, help="Rows whose factors the score may see.  [default: all]"),
-    click.Option(["--points"], type=int, help="Rows to score on at most.  [default: 1,000 of udr, 15,000 or 50,000]"),
+    click.Option(["--score"], default="udr", help="Fitness of a member: udr, mig, dci, …"),
+    click.Option(["--labels"], type=int, help="Rows whose factors the score may use.  [default: all]"),
+    click.Option(["--points"], type=int, help="Rows to score at most.  [default: 1,000 for udr, 15,000 or 50,000]"),
     *_RULES,
     *_SPACE,
-    click.Option(["--out"], type=PATH, help="Its folder.  [default: runs/population-METHOD-DATA-SCORE-SEED]"),
-    click.Option(["--precision"], default="fp32", show_default=True, help="fp32 or bf16."),
-    click.Option(["--protocol"], default="dlib", show_default=True, help="How the best is scored; none for not."),
+    click.Option(["--out"], type=PATH, help="Folder of results.  [default: runs/population-METHOD-DATA-SCORE-SEED]"),
+    click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
+    click.Option(["--protocol"], default="dlib", help="How to score the best model; none to skip it."),
     *ENGINE,
 ]
 
@@ -65,7 +66,7 @@ def _population(method: str, names: set[str], **options: Any) -> None:
             protocol=None if options["protocol"] == "none" else options["protocol"],
             executor=executor, workers=workers, say=say,
         )  # fmt: skip
-    from unbraid.search import lineages  # a second of start-up
+    from unbraid.search import lineages  # imports matplotlib
 
     click.echo(f"{out / 'population.csv'}  {len(history.table)} rows")
     click.echo(lineages.save(history.table, out / "population.png", score.name))
@@ -73,17 +74,18 @@ def _population(method: str, names: set[str], **options: Any) -> None:
 
 
 @click.group(
-    cls=Methods,
+    "population",
+    cls=MethodGroup,
     run=_population,
-    params_of=lambda method: _OTHERS,
-    note="A live setting that is given is kept; the others are searched.",
+    params_of=lambda method: _OPTIONS,
+    note="A live setting that you give is kept; the others are searched.",
 )
-def population() -> None:
-    """Train a method as a population; run again with the same settings, it goes on where it was stopped."""
+def command() -> None:
+    """Train a method as a population; run it again to resume."""
 
 
 def _space(method: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Hyperparameter]:
-    """The search space with the values and ranges that were asked for."""
+    """The search space with the values and ranges given on the command line."""
     space = search_space(method, given)
     values = {name: _numbers("--values", text, ",") for name, text in map(setting, options["values"])}
     ranges = {name: _numbers("--range", text, ":") for name, text in map(setting, options["range"])}
@@ -91,21 +93,21 @@ def _space(method: str, given: Mapping[str, Any], options: Mapping[str, Any]) ->
     for name in [*values, *ranges]:
         if name not in chosen:
             raise InputError(f"'{name}' is not searched{nearest(name, chosen)}")
-    found = {}
+    searched = {}
     for name in chosen:
         if name not in space and name not in values:
             raise InputError(f"'{name}' has no start values of its own; give them as --values {name}=A,B,…")
         start = values.get(name) or space[name].start
         low, high = _bounds(ranges.get(name), space.get(name), start)
         whole = name in space and space[name].whole and all(value.is_integer() for value in map(float, start))
-        found[name] = Hyperparameter(start, low, high, whole)
-    return found
+        searched[name] = Hyperparameter(start, low, high, whole)
+    return searched
 
 
 def _bounds(
     given: tuple[float, ...] | None, known: Hyperparameter | None, start: Sequence[float]
 ) -> tuple[float, float]:
-    """As given; else the known ones, widened to hold the start values; else a tenth and ten times of these."""
+    """The given bounds; else the known ones, widened to hold the start values; else a tenth and ten times of these."""
     if given is not None:
         if len(given) != 2:
             raise InputError(f"--range got {len(given)} numbers; expected LOW:HIGH")

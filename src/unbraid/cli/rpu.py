@@ -17,38 +17,37 @@ from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.methods import method_class
 from unbraid.methods.vae import AutoencoderConfig
-from unbraid.search import PopulationConfig, RPUConfig
-from unbraid.search import rpu as recursion
+from unbraid.search import PopulationConfig, RPUConfig, rpu
 from unbraid.search.reduction import ReductionConfig
 
 _DEFAULTS = RPUConfig()
 _SHARED = {field.name: flag(field) for field in dataclasses.fields(AutoencoderConfig)}
-_KEPT = ("images", "steps", "models", "fraction", "attempts", "tolerance")  # rules that are as in `population`
+_KEPT = ("images", "steps", "models", "fraction", "attempts", "tolerance")  # flags shared with `population`
 _OPTIONS: list[click.Parameter] = [
     click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
     click.Option(["--path"], help="The folder or .npz of pictures, with --data image_folder."),
-    click.Option(["--resolution"], type=int, default=64, show_default=True, help="Side of the images in pixels."),
+    click.Option(["--resolution"], type=int, default=64, help="Side of the images in pixels."),
     click.Option(["--set"], multiple=True, metavar="NAME=VALUE", help="A setting of the data, such as rows=5000."),
-    click.Option(["--method"], default="beta_tc_vae", show_default=True, help="The VAE that is trained."),
+    click.Option(["--method"], default="beta_tc_vae", help="The VAE to train."),
     click.Option(["--setting"], multiple=True, metavar="NAME=VALUE", help="Another setting of the method."),
     *_SHARED.values(),
-    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, show_default=True, help="Members."),
+    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members."),
     click.Option(
-        ["--generations"], type=int, default=_DEFAULTS.population.generations, show_default=True,
-        help="Of a metaEpoch, at most.",
+        ["--generations"], type=int, default=_DEFAULTS.population.generations,
+        help="Generations of a metaEpoch, at most.",
     ),
     click.Option(
-        ["--patience"], type=int, default=_DEFAULTS.population.patience, show_default=True,
-        help="A metaEpoch ends when the best UDR stood still for so many generations.",
+        ["--patience"], type=int, default=_DEFAULTS.population.patience,
+        help="A metaEpoch ends when the best UDR has not improved for so many generations.",
     ),
     click.Option(
-        ["--final-generations"], type=int, default=_DEFAULTS.final.generations, show_default=True,
-        help="Of the last population.",
+        ["--final-generations"], type=int, default=_DEFAULTS.final.generations,
+        help="Generations of the last population.",
     ),
-    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, show_default=True, help="How many."),
+    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs."),
     click.Option(
-        ["--threshold"], type=float, default=_DEFAULTS.threshold, show_default=True,
-        help="A leaf-run ends when the best UDR is below.",
+        ["--threshold"], type=float, default=_DEFAULTS.threshold,
+        help="A leaf-run ends when the best UDR is below this.",
     ),
     click.Option(
         ["--reduce"], multiple=True, metavar="NAME=VALUE",
@@ -56,10 +55,10 @@ _OPTIONS: list[click.Parameter] = [
     ),
     *(rule for rule in _RULES if rule.name in _KEPT),
     *_SPACE,
-    click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of all decisions and all models."),
-    click.Option(["--out"], type=PATH, help="Its folder.  [default: runs/rpu-METHOD-DATA-SEED]"),
-    click.Option(["--precision"], default="fp32", show_default=True, help="fp32 or bf16."),
-    click.Option(["--protocol"], default="dlib", show_default=True, help="How the last model is scored; none for not."),
+    click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
+    click.Option(["--out"], type=PATH, help="Folder of the results.  [default: runs/rpu-METHOD-DATA-SEED]"),
+    click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
+    click.Option(["--protocol"], default="dlib", help="How to score the last model; none to skip it."),
     *ENGINE,
 ]  # fmt: skip
 
@@ -70,10 +69,10 @@ def _rpu(**options: Any) -> None:
     data = catalogue.load(
         options["data"], options["resolution"], **own, **({"path": options["path"]} if options["path"] else {})
     )
-    given = _settings(method, options)
+    settings = _settings(method, options)
     population = PopulationConfig(
         **{name: options[name] for name in ("size", "generations", "patience", *_KEPT)},
-        space=_space(method, given, options),
+        space=_space(method, settings, options),
     )
     config = RPUConfig(
         population,
@@ -85,24 +84,24 @@ def _rpu(**options: Any) -> None:
     )
     out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
     with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
-        found = recursion(
-            data, config, out, method=method, settings=given, precision=options["precision"],
+        result = rpu(
+            data, config, out, method=method, settings=settings, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],
             executor=executor, workers=workers, say=say,
         )  # fmt: skip
-    click.echo(f"{out / 'metaepochs.csv'}  {len(found.table)} rows")
-    if found.final is None:
-        say(f"there are no surrogate labels, and so no last model: {found.stop}")
+    click.echo(f"{out / 'metaepochs.csv'}  {len(result.table)} rows")
+    if result.final is None:
+        say(f"no surrogate labels, so no last model: {result.stop}")
         raise click.exceptions.Exit(1)
-    labels = [column for column in found.labels.columns if column not in ("row", "file")]
-    click.echo(f"{out / 'labels.csv'}  {len(labels)} labels of {len(found.labels):,} images")
+    labels = [column for column in result.labels.columns if column not in ("row", "file")]
+    click.echo(f"{out / 'labels.csv'}  {len(labels)} labels of {len(result.labels):,} images")
     for name in ("metaepochs.png", "traversals.png"):
         click.echo(out / name)
-    click.echo(f"{found.final.best.folder}  mig of surrogate labels {found.final.score:.4f}")
+    click.echo(f"{result.final.best.folder}  mig of surrogate labels {result.final.score:.4f}")
 
 
 def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the method that are given, and not searched."""
+    """The method's settings that are given, and so not searched."""
     fields = {field.name: field for field in dataclasses.fields(method_class(method).config_class)}
     given = {name: options[name] for name in _SHARED if options[name] is not None}
     for name, text in (setting(text) for text in options["setting"]):
@@ -129,12 +128,12 @@ def _typed(name: str, text: str, kind: type) -> Any:
         raise InputError(f"{name} is '{text}'; expected {'a whole number' if kind is int else 'a number'}") from None
 
 
-rpu = click.Command(
+command = click.Command(
     "rpu",
     callback=_rpu,
     params=_OPTIONS,
-    help="""Find the factors of a data set a few at a time, without labels (rPU-VAE).
+    help="""Find the factors of a data set a few at a time, without labels.
 
-    Populations label the data by what they have learned, each on what the ones before it left unexplained; a last one
-    learns all labels at once. Run again with the same settings, it goes on where it was stopped.""",
+    This is rPU-VAE. Populations label the data by what they have learned, each on what the ones before it left
+    unexplained; a last one learns all labels at once. Run it again with the same settings to resume.""",
 )

@@ -12,33 +12,34 @@ from rich.live import Live
 from rich.table import Table
 
 from unbraid.cli._engine import started
-from unbraid.cli._group import PATH, Group, console, say
+from unbraid.cli._group import PATH, Group, say
+from unbraid.cli._tables import console, plain_table
 from unbraid.errors import InputError
-from unbraid.jobs.schedule import FINISHED, Job, Place, Tally, ordered, tallies
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.schedule import TALLIED, Tally, tallies
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
 
-COLUMNS = (*FINISHED, "running", "left")
 
-
-@click.group(cls=Group)
-def study() -> None:
+@click.group("study", cls=Group)
+def command() -> None:
     """Run, watch and list studies."""
 
 
-@study.command("run")
+@command.command("run")
 @click.argument("name", metavar="NAME|PATH")
-@click.option("--scale", default="smoke", show_default=True, help="smoke, desk or paper.")
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where to run.")
+@click.option("--scale", default="smoke", help="smoke, desk or paper.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where to run.")
 @click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
-@click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs by number, as 17 or 0-99, and what they need.")
+@click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs, such as 17 or 0-99, and what they need.")
 @click.option("--retry", type=click.Choice(["failed"]), help="Run failed jobs again.")
-@click.option("--verify", is_flag=True, help="Read every file of finished jobs, not only those that seem changed.")
-@click.option("--memory-limit", type=float, metavar="GB", help="What a local worker may take.")
+@click.option("--verify", is_flag=True, help="Read every file of finished jobs, even where nothing seems changed.")
+@click.option("--memory-limit", type=float, metavar="GB", help="Memory that each local worker may use.")
 @click.option("--address", help="A Ray cluster's address.  [default: one on this machine]")
-@click.option("--gpus-per-job", type=float, default=0.0, show_default=True, help="Share of a GPU for a job on Ray.")
+@click.option("--gpus-per-job", type=float, default=0.0, help="Share of a GPU for a job on Ray.")
 def run(
     name: str,
     scale: str,
@@ -52,19 +53,19 @@ def run(
     address: str | None,
     gpus_per_job: float,
 ) -> None:
-    """Run what is missing of a study, and nothing else. Stopped or killed, run it again."""
+    """Run the missing jobs of a study. If it is stopped or killed, run it again."""
     if workers is not None and workers < 1:  # before anything is written
         raise InputError(f"workers is {workers}; expected at least 1")
     opened = open_study(name)
     jobs = opened.jobs(scale)
     chosen = _chosen(jobs, numbers)
-    place = Place(out or _default_out(opened, scale))
+    folder = StudyFolder(out or _default_out(opened, scale))
     try:
-        place.begin(opened.name, scale, jobs)
+        folder.begin(opened.name, scale, jobs)
         with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
             result = run_jobs(
                 chosen,
-                place.out,
+                folder.out,
                 executor=executor,
                 workers=count,
                 retry=retry == "failed",
@@ -73,8 +74,8 @@ def run(
                 say=say,
             )
     except OSError as error:
-        raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
-    click.echo(f"{place.out}  {result}")
+        raise InputError(f"cannot write to {folder.out}: {error.strerror or error}") from error
+    click.echo(f"{folder.out}  {result}")
     if result.states["failed"]:
         say("`unbraid runs` shows why jobs failed; `--retry failed` runs them again")
         raise click.exceptions.Exit(1)
@@ -98,14 +99,14 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
     return jobs[start : end + 1]
 
 
-@study.command("status")
+@command.command("status")
 @click.argument("folder", type=PATH)
-@click.option("--once", is_flag=True, help="Print the table once, also on a terminal.")
+@click.option("--once", is_flag=True, help="Print the table once, even on a terminal.")
 def status(folder: Path, once: bool) -> None:
-    """Show where a study's jobs stand, until all are finished."""
-    held = Folder(folder).read_json("study")
-    opened = open_study(str(held.get("name")))
-    jobs = ordered(opened.jobs(str(held.get("scale"))))
+    """Show the status of a study's jobs until all are finished."""
+    record = Folder(folder).read_json("study")
+    opened = open_study(str(record.get("name")))
+    jobs = ordered(opened.jobs(str(record.get("scale"))))
     if once or not console.is_terminal:
         console.print(_table(opened, folder, tallies(jobs, folder)))
         return
@@ -113,14 +114,14 @@ def status(folder: Path, once: bool) -> None:
         while True:
             found = tallies(jobs, folder)
             live.update(_table(opened, folder, found), refresh=True)
-            if not any(tally.states["left"] or tally.states["running"] for tally in found.values()):
+            if not any(tally.states["remaining"] or tally.states["running"] for tally in found.values()):
                 return
             time.sleep(2)
 
 
 def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
-    """A row for each label, unless there are too many to look at, and one for all jobs."""
-    shown = Table("jobs", *COLUMNS, "core time left", box=None, pad_edge=False, title=f"{opened.name}, {folder}")
+    """One row per label, unless there are too many to read, and one for all jobs."""
+    shown = plain_table("jobs", *TALLIED, "core time remaining", title=f"{opened.name}, {folder}")
     if len(found) <= 40:
         for label, tally in sorted(found.items()):
             _add_row(shown, label, tally)
@@ -129,19 +130,19 @@ def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
 
 
 def _add_row(shown: Table, label: str, found: Tally, style: str | None = None) -> None:
-    left = str(timedelta(seconds=round(found.seconds_left))) if found.seconds_left else ""
-    shown.add_row(label, *(str(found.states[name] or "") for name in COLUMNS), left, style=style)
+    remaining = str(timedelta(seconds=round(found.seconds_remaining))) if found.seconds_remaining else ""
+    shown.add_row(label, *(str(found.states[name] or "") for name in TALLIED), remaining, style=style)
 
 
-@study.command("list")
+@command.command("list")
 def list_studies() -> None:
-    """The studies, with how many jobs each has at each scale and about how long they take on one core."""
-    shown = Table("study", "scale", "jobs", "core hours, about", "title", box=None, pad_edge=False)
+    """List the studies: how many jobs each has at each scale, and about how long they take on one core."""
+    table = plain_table("study", "scale", "jobs", "core hours, about", "title")
     for name in STUDIES:
         opened = open_study(name)
         for scale in opened.scales:
             jobs = ordered(opened.jobs(scale))
             hours = sum(job.seconds for job in jobs) / 3600
             about = f"{hours:,.2f}" if hours < 10 else f"{hours:,.0f}"
-            shown.add_row(name, scale, f"{len(jobs):,}", about, opened.title)
-    console.print(shown)
+            table.add_row(name, scale, f"{len(jobs):,}", about, opened.title)
+    console.print(table)

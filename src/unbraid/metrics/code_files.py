@@ -1,4 +1,4 @@
-"""Codes and factors from files that people have: .npz, .csv, .parquet."""
+"""Codes and factors from .npz, .csv and .parquet files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class CodeTable:
-    """Codes (n, d) and factors (n, k) with the factors' names, and a test set where the file has one."""
+    """Codes (n, d), factors (n, k) and the factors' names, with a test set if the file has one."""
 
     codes: Array
     factors: Array
@@ -31,61 +31,61 @@ class CodeTable:
 def read_codes(path: Path, factors: Sequence[str] = ()) -> CodeTable:
     """Read a file of codes and factors.
 
-    An .npz holds `codes` (n, d) and `factors` (n, k), and may hold `names`, `test_codes` and `test_factors`. In a .csv
-    or .parquet every row is a sample; `factors` names the columns that are factors, all others are codes. Numbers stay
-    as they are, so that a factor may be continuous; words as values of a factor are numbered by the alphabet, an order
-    that means nothing to metrics that read factors as numbers.
+    An .npz file holds `codes` (n, d) and `factors` (n, k), and may hold `names`, `test_codes` and `test_factors`. In a
+    .csv or .parquet file each row is a sample; `factors` names the columns that are factors, and all others are codes.
+    Numbers stay as they are, so a factor may be continuous. Words are numbered alphabetically; metrics that read
+    factors as numbers should not be used on them.
     """
     if not path.is_file():
         raise InputError(f"{path} does not exist; expected a run folder, or an .npz, .csv or .parquet file")
-    kind = path.suffix.lower()
-    if kind == ".npz":
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
         if factors:
             raise InputError(f"--factors is for .csv and .parquet; {path.name} has its factors in the array 'factors'")
         return _from_npz(path)
-    if kind not in (".csv", ".parquet"):
-        raise InputError(f"{path} is no .npz, .csv or .parquet file")
+    if suffix not in (".csv", ".parquet"):
+        raise InputError(f"{path} is not an .npz, .csv or .parquet file")
     try:
-        table = pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path)
+        table = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
     except ImportError as error:
         raise InputError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
-    except Exception as error:  # parsers raise whatever they stumble over
+    except Exception as error:  # parsers raise exceptions of many types
         raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
     return _from_table(path, table, factors)
 
 
 def _from_npz(path: Path) -> CodeTable:
     if not zipfile.is_zipfile(path):
-        raise InputError(f"{path} is no .npz file, whatever its name; numpy.savez writes them")
+        raise InputError(f"{path} is not an .npz file despite its name; numpy.savez writes them")
     try:
         with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in file.files}
     except ValueError as error:
         raise InputError(f"{path} holds Python objects, which are not read; expected arrays of numbers") from error
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     for name in ("codes", "factors"):
-        if name not in found:
-            raise InputError(f"{path} holds {', '.join(found) or 'nothing'}; expected arrays 'codes' and 'factors'")
+        if name not in arrays:
+            raise InputError(f"{path} holds {', '.join(arrays) or 'nothing'}; expected arrays 'codes' and 'factors'")
     for name, other in (("test_codes", "test_factors"), ("test_factors", "test_codes")):
-        if name in found and other not in found:
-            raise InputError(f"{path} holds {name} but no {other}; a test set takes both")
-    factors = np.atleast_1d(found["factors"])
+        if name in arrays and other not in arrays:
+            raise InputError(f"{path} holds {name} but no {other}; a test set needs both")
+    factors = np.atleast_1d(arrays["factors"])
     factors = factors if factors.ndim > 1 else factors[:, None]
-    names = [str(name) for name in np.atleast_1d(found.get("names", np.arange(factors.shape[1])))]
+    names = [str(name) for name in np.atleast_1d(arrays.get("names", np.arange(factors.shape[1])))]
     if len(names) != factors.shape[1]:
-        raise InputError(f"{path} holds {len(names)} names for {factors.shape[1]} factors")
-    if "test_codes" not in found:
-        return CodeTable(found["codes"], _numbered(factors), names)
-    held = found["test_factors"].reshape(-1, 1) if found["test_factors"].ndim < 2 else found["test_factors"]
-    if held.shape[1] != factors.shape[1]:
-        raise InputError(f"{path} holds {factors.shape[1]} factors, but {held.shape[1]} in test_factors")
-    both = _numbered(np.concatenate([factors, held]))
-    return CodeTable(found["codes"], both[: len(factors)], names, (found["test_codes"], both[len(factors) :]))
+        raise InputError(f"{path} holds {len(names)} names for {factors.shape[1]} factors; expected one per factor")
+    if "test_codes" not in arrays:
+        return CodeTable(arrays["codes"], _numbered(factors), names)
+    unseen = arrays["test_factors"].reshape(-1, 1) if arrays["test_factors"].ndim < 2 else arrays["test_factors"]
+    if unseen.shape[1] != factors.shape[1]:
+        raise InputError(f"{path} holds {factors.shape[1]} factors, but {unseen.shape[1]} in test_factors")
+    both = _numbered(np.concatenate([factors, unseen]))
+    return CodeTable(arrays["codes"], both[: len(factors)], names, (arrays["test_codes"], both[len(factors) :]))
 
 
 def _numbered(factors: Array) -> Array:
-    """Numbers as they are, words by their place in the alphabet."""
+    """Numbers as they are, words numbered alphabetically."""
     if factors.dtype.kind not in "US":
         return factors
     return np.stack([np.unique(column, return_inverse=True)[1] for column in factors.T], 1)
@@ -95,7 +95,7 @@ def _from_table(path: Path, table: pd.DataFrame, factors: Sequence[str]) -> Code
     table = table.rename(columns=str)
     numbered = table.columns[0] if len(table.columns) else ""
     if numbered.startswith("Unnamed: ") and np.array_equal(table[numbered], np.arange(len(table))):
-        warnings.warn(f"the first column of {path.name} has no name and counts rows; it is left out", stacklevel=3)
+        warnings.warn(f"the first column of {path.name} has no name and numbers the rows; it is left out", stacklevel=3)
         table = table.drop(columns=numbered)
     columns = list(table.columns)
     if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
@@ -103,7 +103,7 @@ def _from_table(path: Path, table: pd.DataFrame, factors: Sequence[str]) -> Code
     if not factors:
         some = ", ".join(columns) if len(columns) <= 20 else f"{', '.join(columns[:20])}, … ({len(columns)} columns)"
         raise InputError(f"say which columns of {path.name} are factors with --factors; it has {some}")
-    factors = [name if name in columns else name.strip() for name in factors]  # "a, b" is meant as "a,b"
+    factors = [name if name in columns else name.strip() for name in factors]  # "a, b" means "a,b"
     for name in factors:
         if name not in columns:
             raise InputError(f"{path.name} has no column '{name}'{nearest(name, columns)}")
@@ -111,9 +111,9 @@ def _from_table(path: Path, table: pd.DataFrame, factors: Sequence[str]) -> Code
             raise InputError(f"--factors names '{name}' twice")
     codes = [column for column in columns if column not in factors]
     if not codes:
-        raise InputError(f"every column of {path.name} is a factor; no codes are left")
+        raise InputError(f"every column of {path.name} is a factor; expected at least one column of codes")
     if table.empty:
-        raise InputError(f"{path.name} has names of columns but no rows")
+        raise InputError(f"{path.name} has column names but no rows")
     for column in codes:
         if not pd.api.types.is_numeric_dtype(table[column]):
             raise InputError(f"column '{column}' of {path.name} is not numeric; name it with --factors or remove it")
@@ -124,15 +124,15 @@ def _from_table(path: Path, table: pd.DataFrame, factors: Sequence[str]) -> Code
             bad = bad | np.isinf(cells.to_numpy(np.float64, na_value=np.nan))
         if bad.any():
             row = int(bad.argmax())
-            found = "empty or no number" if pd.isna(cells.iloc[row]) else str(cells.iloc[row])
+            cell = "empty or not a number" if pd.isna(cells.iloc[row]) else str(cells.iloc[row])
             where = f"line {row + 2}" if path.suffix.lower() == ".csv" else f"row {row}"  # the first line has the names
-            raise InputError(f"column '{column}' of {path.name} is {found} in {where}; expected a value in every row")
+            raise InputError(f"column '{column}' of {path.name} is {cell} in {where}; expected a value in every row")
     labels = np.stack([_labels(table[column]) for column in factors], 1)
     return CodeTable(table[codes].to_numpy(np.float64), labels, list(factors))
 
 
 def _labels(column: Any) -> Array:
-    """A factor's values: numbers as they are, words by their place in the alphabet."""
+    """A factor's values: numbers as they are, words numbered alphabetically."""
     if pd.api.types.is_bool_dtype(column) or pd.api.types.is_integer_dtype(column):
         return np.asarray(column.to_numpy(np.int64))
     if pd.api.types.is_numeric_dtype(column):

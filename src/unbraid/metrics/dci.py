@@ -98,8 +98,8 @@ def _accuracy(truth: Array, predicted: Array) -> float:
 def from_importance(importance: Array, accuracy: Array, weighted_completeness: bool = True) -> Scores:
     """The three scores of an importance matrix (d, k) and an accuracy per factor (k,).
 
-    Importances below 1e-12 are rounding and count as none. A code or factor without importance has entropy 1 and so
-    counts 0; without any importance both scores are 0.
+    Importances below 1e-12 are rounding and count as none. A code or factor without importance counts 0; without any
+    importance both scores are 0.
     """
     importance = np.where(importance < NEGLIGIBLE, 0.0, importance)
     per_code, per_factor = _one_minus_entropy(importance.T), _one_minus_entropy(importance)
@@ -116,12 +116,12 @@ def from_importance(importance: Array, accuracy: Array, weighted_completeness: b
 
 
 def _one_minus_entropy(columns: Array) -> Array:
-    """1 minus the entropy of each column as a distribution, relative to the largest possible entropy."""
+    """1 minus the entropy of each column as a distribution, relative to the largest possible; 0 for a column of 0."""
     if len(columns) == 1:
         return np.asarray((columns[0] > 0).astype(float))
     share = (columns + 1e-11) / (columns + 1e-11).sum(0)
     entropy = -(share * np.log(share)).sum(0) / np.log(len(columns))
-    return np.asarray((1 - entropy).clip(0, 1))
+    return np.where(columns.sum(0) > 0, (1 - entropy).clip(0, 1), 0.0)
 
 
 def _gbt_exact(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:

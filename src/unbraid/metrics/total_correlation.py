@@ -17,7 +17,7 @@ def total_correlation(codes: Any, *, epsilon: float = 0.0, rng: Rng = None) -> S
     At least 0; 0 if the codes are uncorrelated, even if they are dependent. Codes are means or samples, as given.
     `epsilon` is 0 in the reference code and 1e-5 in the paper (footnote 3). Invariant to permuting and flipping codes
     and, for `epsilon` 0, to scaling them. Constant codes are ignored. Copies have an infinite total correlation, of
-    which double precision leaves about 18 nats for each copy.
+    which double precision leaves about 17 nats for each copy.
     """
     table = as_codes(codes)
     moving = table[:, np.ptp(table, axis=0) > 0]

@@ -1,4 +1,4 @@
-"""A score without factors: how hard one value of a feature is to translate into another (intervention, section 3)."""
+"""Translation difficulty: how hard it is to translate one value of a feature into another (intervention, section 3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unbraid.progress import progress
 
 
 class Coder(Protocol):
-    """What the score asks of a method; any `Method` with a decoder has it."""
+    """What the score needs of a method; any `Method` with a decoder provides it."""
 
     def encode(self, images: Tensor) -> Tensor:
         """uint8 (n, C, H, W) -> codes (n, d)."""
@@ -26,7 +26,7 @@ class Coder(Protocol):
 
     @property
     def code_groups(self) -> list[list[int]] | None:
-        """Which columns of the codes form one feature; None where each column is one."""
+        """The columns of the codes that form each feature; None if each column is a feature."""
 
 
 def translation_difficulty(
@@ -42,13 +42,14 @@ def translation_difficulty(
 ) -> Scores:
     """L_diff of intervention as a score of any method that encodes and decodes; lower is better.
 
-    For every feature, `values` of it are drawn from the data, and every ordered pair of them is a task: given `images`
-    random images of the data with the one value, predict the same images with the other. `translation_difficulty` is
-    the cross-entropy, in nats an image, of as many other images after a translation network of `width` hidden units
-    has taken `steps` of gradient descent at this `rate` (algorithm 1), on average over features and pairs.
-    `excess` is what it is above the entropy of the predicted images, below which nobody could be; `spread_features`
-    the standard deviation over features, `spread_values` that over the pairs of a feature. `arrays["difficulty"]` has
-    every task, (features, values, values), NaN on the diagonal.
+    For each feature, `values` values are drawn from the data. Each ordered pair of values is a task: given `images`
+    random images with the first value, predict the same images with the second. A translation network of `width` hidden
+    units takes `steps` steps of gradient descent at this `rate` (algorithm 1). `translation_difficulty` is its
+    cross-entropy on as many other images, in nats per image, averaged over features and pairs. `excess` is the
+    difference to the entropy of the predicted images, which is the lower bound. `spread_features` is the standard
+    deviation over features, `spread_values` that over the pairs of a feature.
+
+    `arrays`: `difficulty` and `excess` of each task, (features, values, values), NaN on the diagonal.
     """
     for name, value, least in (("values", values, 2), ("images", images, 1), ("steps", steps, 0), ("width", width, 1)):
         if value < least:
@@ -61,7 +62,7 @@ def translation_difficulty(
     with torch.no_grad():
         latents = method.encode(data.sample(1, rng)[0]).shape[1]
     groups = method.code_groups or [[column] for column in range(latents)]
-    found = torch.full((2, len(groups), values, values), torch.nan, dtype=torch.float64)
+    losses = torch.full((2, len(groups), values, values), torch.nan, dtype=torch.float64)
     with progress("translating", len(groups) * values) as advance:
         for feature, group in enumerate(groups):
             decoded = _with_each_value(method, data, group, values, 2 * images, rng)
@@ -72,9 +73,9 @@ def translation_difficulty(
                 weights = first_weights(train, width, rng)
                 with torch.no_grad():
                     loss = difficulty(train, test, weights, steps, rate, through=False)
-                found[:, feature, a, others] = torch.stack([loss, loss - _entropy(test.v)]).double().cpu()
+                losses[:, feature, a, others] = torch.stack([loss, loss - _entropy(test.v)]).double().cpu()
                 advance()
-    hard, excess = found
+    hard, excess = losses
     by_feature = hard.nanmean((1, 2))
     by_pair = torch.stack([one[~one.isnan()] for one in hard])  # (features, ordered pairs)
     scores = {
@@ -102,5 +103,5 @@ def _with_each_value(
 
 
 def _entropy(v: Tensor) -> Tensor:
-    """-Σ(v log v + (1-v) log(1-v)) in nats an image, averaged over images: (tasks, n, pixels) -> (tasks,)."""
+    """-Σ(v log v + (1-v) log(1-v)) in nats per image, averaged over images: (tasks, n, pixels) -> (tasks,)."""
     return -(torch.xlogy(v, v) + torch.xlogy(1 - v, 1 - v)).sum(2).mean(1)

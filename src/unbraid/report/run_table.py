@@ -30,13 +30,14 @@ from PIL import Image
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.results import Results, flat, read_results
-from unbraid.pictures.style import data_order
+from unbraid.pictures.style import data_name, data_order
 from unbraid.runs.folder import Folder, job_folders
 from unbraid.runs.run import Run
 from unbraid.runs.table import load_runs, run_row
 
 Array = np.ndarray[Any, Any]
 Describe = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+_UNKNOWN = "NaN"  # in a file; an empty cell is an empty word
 _NEEDED = ("run", "state", "data", "method", "seed")
 
 
@@ -116,7 +117,7 @@ class RunTable:
         """The table that `save` wrote."""
         try:
             about = json.loads((results / "about.json").read_text(encoding="utf-8"))
-            frame = pd.read_csv(results / "runs.csv.gz", low_memory=False)
+            frame = pd.read_csv(results / "runs.csv.gz", low_memory=False, keep_default_na=False, na_values=[_UNKNOWN])
             tables = {}
             for file in sorted(results.glob("*.json.gz")):
                 with gzip.open(file, "rt", encoding="utf-8") as text:
@@ -141,7 +142,8 @@ class RunTable:
             above = self.folder.resolve()
             frame["run"] = [_below(Path(str(run)), above) for run in frame["run"]]
         with replacing(results / "runs.csv.gz") as part:
-            frame.to_csv(part, index=False, float_format="%.7g", compression={"method": "gzip", "mtime": 0})
+            packed = {"method": "gzip", "mtime": 0}
+            frame.to_csv(part, index=False, na_rep=_UNKNOWN, float_format="%.7g", compression=packed)
         for name, table in self.tables.items():
             text = table.to_json(orient="records", double_precision=7)
             with replacing(results / f"{name}.json.gz") as part:
@@ -257,6 +259,7 @@ class RunTable:
         frame = text.unstack(columns, fill_value="").reset_index()
         if rows == "data":
             frame = frame.set_index("data").loc[data_order(frame["data"])].reset_index()
+            frame["data"] = frame["data"].map(data_name)
         return frame.rename(columns={column: name(str(column)) for column in frame.columns[1:]})
 
 

@@ -1,4 +1,4 @@
-"""A folder of results: where it stands, and whether its files are still what they were when it was finished."""
+"""A folder of results: its state, and whether its files are still as they were when it was finished."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 
 PLAN = "plan"
-"""Holds the `ids` of the jobs that the study in a folder has; what is there of others, it had before."""
+"""The file with the `ids` of the jobs that a study has now; the other folders are of jobs it had before."""
 STATES = ("queued", "running", "done", "diverged", "failed")
 _PICTURES = (".gif", ".html", ".pdf", ".png", ".svg")
 _DIGEST = b' "digest":'  # how the last line of a state begins
@@ -42,7 +42,7 @@ class Folder:
 
     @property
     def state(self) -> dict[str, Any]:
-        """`state` and what goes with it; a folder with no state yet is queued."""
+        """What `state.json` says: `state`, the time it took and so on; a folder without one is queued."""
         path = self.path("state")
         try:
             raw = path.read_bytes()
@@ -53,14 +53,14 @@ class Folder:
         body = raw[: raw.rfind(_DIGEST)]
         if raw != _with_digest(body):
             raise InputError(f"{path} is damaged: its checksum differs")
-        found: dict[str, Any] = json.loads(raw)
-        del found["digest"]
-        return found
+        content: dict[str, Any] = json.loads(raw)
+        del content["digest"]
+        return content
 
-    def set_state(self, state: str, **more: Any) -> None:
-        """Write where it stands, with the versions of the libraries and what the files are that no longer change."""
+    def set_state(self, state: str, **details: Any) -> None:
+        """Write its state, with the versions of the libraries and digests of the files that no longer change."""
         assert state in STATES
-        content = {"state": state, **more, "versions": versions(), "commit": commit()}
+        content = {"state": state, **details, "versions": versions(), "commit": commit()}
         if state != "queued":
             settled = [path for path in self._results() if state != "running" or path.name in self.lasting]
             content["files"] = {path.name: _stamp(path) for path in settled}
@@ -69,12 +69,12 @@ class Folder:
             part.write_bytes(_with_digest(text.removesuffix("\n}").encode() + b",\n"))
 
     def seal(self) -> None:
-        """Take the files as they are now for the results, after one of them was meant to change."""
+        """Take new digests of all files, after one of them was changed on purpose."""
         known = {name: value for name, value in self.state.items() if name not in ("files", "versions", "commit")}
         self.set_state(known.pop("state"), **known)
 
     def _results(self) -> list[Path]:
-        """All files but the state, what a killed process left half written, and what may be drawn anew at any time."""
+        """All files except the state, those that a killed process left half written, and pictures."""
         return sorted(
             path for path in self.folder.iterdir()
             if path.is_file() and path.suffix not in _PICTURES and path.name != "state.json"
@@ -86,14 +86,14 @@ class Folder:
     ) -> list[str]:
         """What is wrong with the files that the state lists, or with those of them in `names`.
 
-        A file of the same size and time of change is taken to be the same; `thorough` reads them all. `state` is what
-        the state is known to be, if it is.
+        A file with the same size and time of change is taken to be the same; `thorough` reads them all. `state` saves
+        reading `state.json`, where the caller has its content.
         """
         try:
             state = self.state if state is None else state
         except InputError as error:
             return [str(error)]
-        found = []
+        faults = []
         for name, (size, changed, digest) in state.get("files", {}).items():
             if names is not None and name not in names:
                 continue
@@ -103,10 +103,10 @@ class Folder:
                 stat = path.stat()
                 same = stat.st_size == size and stat.st_mtime_ns == changed and not thorough
                 if not same and _file_digest(path, size if grows else None) != digest:
-                    found.append(f"{path} is damaged: its checksum differs")
+                    faults.append(f"{path} is damaged: its checksum differs")
             except OSError as error:
-                found.append(f"{path} cannot be read: {error.strerror or error}")
-        return found
+                faults.append(f"{path} cannot be read: {error.strerror or error}")
+        return faults
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         with replacing(self.path(name)) as part:
@@ -115,18 +115,18 @@ class Folder:
     def read_json(self, name: str) -> dict[str, Any]:
         path = self.path(name)
         try:
-            found = json.loads(path.read_bytes())
+            content = json.loads(path.read_bytes())
         except FileNotFoundError as error:
-            raise InputError(f"{self.folder} is no {self.kind}: it has no {path.name}") from error
+            raise InputError(f"{self.folder} is not a {self.kind}: it has no {path.name}") from error
         except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path} is damaged: {error}") from error
-        if not isinstance(found, dict):
-            raise InputError(f"{path} is damaged: it holds no settings by name")
-        return found
+        if not isinstance(content, dict):
+            raise InputError(f"{path} is damaged: it is not a JSON object")
+        return content
 
 
 def _with_digest(body: bytes) -> bytes:
-    """The lines of a state with the last one, a digest of those before."""
+    """The lines of a state, and a last one with their digest."""
     return b'%s%s "%s"\n}\n' % (body, _DIGEST, hashlib.sha256(body).hexdigest()[:16].encode())
 
 
@@ -146,13 +146,13 @@ def _file_digest(path: Path, length: int | None = None) -> str:
 @cache
 def versions() -> dict[str, str]:
     """The libraries whose versions change numbers."""
-    found = {"python": platform.python_version()}
+    known = {"python": platform.python_version()}
     for name in ("unbraid", "torch", "numpy", "scipy", "scikit-learn", "lightgbm"):
         try:
-            found[name] = version(name)
+            known[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return known
 
 
 @cache
@@ -172,8 +172,8 @@ def now() -> str:
 
 def job_folders(jobs: Path, pattern: str = "*") -> list[Path]:
     """The folders of jobs, by name, without those that the study no longer has."""
-    left = left_over(jobs)
-    return [path for path in sorted(jobs.glob(pattern)) if path.name not in left]
+    outdated = left_over(jobs)
+    return [path for path in sorted(jobs.glob(pattern)) if path.name not in outdated]
 
 
 def left_over(jobs: Path) -> set[str]:

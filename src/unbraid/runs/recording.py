@@ -1,4 +1,4 @@
-"""One run from its settings to its folder: train, encode, record; and go on where it was stopped."""
+"""One run from its settings to its folder: train, encode, score, record; and resume where it was stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from unbraid.metrics import ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
 from unbraid.progress import progress
 from unbraid.runs.folder import now
-from unbraid.runs.run import Run, RunConfig, full_settings
+from unbraid.runs.identity import full_settings, plain, run_id
+from unbraid.runs.run import Run, RunConfig
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
 from unbraid.training.loop import train as steps_of
@@ -42,18 +43,19 @@ def train(
     protocol: ProtocolLike | None = "dlib",
     start: Path | str | None = None,
     keep_state: bool = False,
+    id: str | None = None,
     say: Say = lambda line: None,
     **settings: Any,
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
 
-    Run again with the same settings, it goes on from its last checkpoint, or does nothing where it is done. `every`
+    Run again with the same settings, it resumes from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
     `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
     against the factors where the data has any, and by `evidence` where the encoder is Gaussian. `start` is the folder
-    of a run to go on from: weights, optimisers and the count of steps are that run's, the settings this one's, and
-    `steps` counts those of both. That takes a run made with `keep_state`. `say` gets a line for whatever a person
-    should know.
+    of a run to begin with: weights, optimisers and the count of steps are that run's, the settings this one's, and
+    `steps` counts those of both. It must have been made with `keep_state`. `id` is that of the job that the run is,
+    by default of the job `Train` with the same arguments. `say` gets each message for the user.
     """
     if steps < 1:
         raise InputError(f"steps is {steps}; expected at least 1")
@@ -64,24 +66,24 @@ def train(
     if every < 1:
         raise InputError(f"every is {every}; expected at least 1")
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
-    place = resolve_device(device)
-    before = None if start is None else Run(start)
-    config = RunConfig(
-        method, full_settings(method, settings), opened.describe(), steps, seed, resolve_precision(precision, place),
-        None if before is None else before.config.id,
-    )  # fmt: skip
-    if before is not None and before.config.steps > steps:
-        raise InputError(f"steps is {steps}; {before.folder} has taken {before.config.steps} already")
-    learner = _build(config, opened).prepare(place, config.precision)
+    target = resolve_device(device)
+    parent = None if start is None else Run(start)
+    if parent is not None and parent.config.steps > steps:
+        raise InputError(f"steps is {steps}; {parent.folder} has taken {parent.config.steps} already")
+    choice: dict[str, Any] = {
+        "steps": steps, "seed": seed, "precision": resolve_precision(precision, target), "samples": samples,
+        "protocol": plain(protocol), "start": None if parent is None else parent.config.id,
+    }  # fmt: skip
+    id = run_id(method, settings, opened, **choice) if id is None else id
+    config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
+    learner = _build(config, opened).prepare(target, config.precision)
     run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
     try:
         run.begin(config, opened)
         if run.state["state"] in ("done", "diverged"):
             say(f"{run.folder} is {run.state['state']} already")
         else:
-            _execute(
-                run, config, learner, opened, before, every, checkpoint_seconds, samples, protocol, keep_state, say
-            )
+            _execute(run, config, learner, opened, parent, every, checkpoint_seconds, keep_state, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
@@ -102,8 +104,6 @@ def _execute(
     start: Run | None,
     every: int,
     checkpoint_seconds: float,
-    samples: int | None,
-    protocol: ProtocolLike | None,
     keep_state: bool,
     say: Say,
 ) -> None:
@@ -112,7 +112,7 @@ def _execute(
     begun, spent, started = time.monotonic(), float(before.get("seconds", 0.0)), before.get("started") or now()
     terms: dict[str, float] = before.get("terms", {})
 
-    def standing() -> dict[str, Any]:
+    def progressed() -> dict[str, Any]:
         return {"terms": terms, "started": started, "seconds": round(spent + time.monotonic() - begun, 1)}
 
     try:
@@ -120,31 +120,32 @@ def _execute(
         if representation is None:
             for terms, saved in _steps(run, config, method, data, start, every, checkpoint_seconds, say):  # noqa: B007
                 if saved:
-                    run.set_state("running", step=method.steps, **standing())
-            representation = represent(method, data, step_seed(config.seed, 0, "represent"), samples=samples)
-            run.finish(method, representation, keep_state)
-            run.set_state("running", step=config.steps, **standing())
-        if protocol is not None:
-            _score(run, config, method, data, representation, protocol)
-        run.set_state("done", step=config.steps, **standing(), finished=now())
+                    run.set_state("running", step=method.steps, **progressed())
+            representation = represent(method, data, step_seed(config.seed, 0, "represent"), samples=config.samples)
+            resumable = start is None or start.path("checkpoint").exists()  # else it began with weights alone
+            run.finish(method, representation, keep_state and resumable)
+            run.set_state("running", step=config.steps, **progressed())
+        if config.protocol is not None:
+            _score(run, config, method, data, representation, config.protocol)
+        run.set_state("done", step=config.steps, **progressed(), finished=now())
     except DivergedError as error:
-        run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **standing())
+        run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **progressed())
         say(f"diverged: {error}")
     except Exception as error:
         trace = None if isinstance(error, InputError) else traceback.format_exc()
-        run.set_state("failed", reason=f"{type(error).__name__}: {error}", traceback=trace, **standing())
+        run.set_state("failed", reason=f"{type(error).__name__}: {error}", traceback=trace, **progressed())
         raise
 
 
 def _trained(run: Run, method: Method, steps: int) -> Representation | None:
-    """The codes of a run that was stopped after its training, with the weights in `method`; None where it was not."""
+    """The codes of a run that was stopped after its training, with the weights in `method`; None of any other run."""
     try:
-        found = run.representation()  # written last: what stands before it is whole
+        representation = run.representation()  # written last: the files before it are whole
         run.restore(method)
     except InputError:
         return None
     run.cut_log(steps)
-    return found
+    return representation
 
 
 def _steps(
@@ -162,9 +163,9 @@ def _steps(
     if not step and start is not None:
         step = _take_over(start, method, config.steps)
     for fault in faults:
-        say(f"{fault}; going on from step {step}")
+        say(f"{fault}; resuming from step {step}")
     if step:
-        say(f"going on from step {step} of {config.steps}")
+        say(f"resuming from step {step} of {config.steps}")
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
@@ -184,11 +185,11 @@ def _steps(
 def _take_over(start: Run, method: Method, steps: int) -> int:
     """Put another run's weights, optimisers and count of steps into a method, whose hyperparameters stay its own."""
     hp, taken = method.hp, start.config.steps
-    found, faults = start.load_checkpoint(method)
-    if found != taken:
+    step, faults = start.load_checkpoint(method)
+    if step != taken:
         if taken != steps:
-            raise InputError(f"{start.folder} cannot be gone on from: {next(iter(faults), 'it kept no state')}")
-        start.restore(method)  # nothing is left to train: the weights are enough
+            raise InputError(f"{start.folder} cannot be resumed: {next(iter(faults), 'it kept no state')}")
+        start.restore(method)  # nothing remains to be trained: the weights are enough
         method.steps = taken
     method.hp = hp
     return taken
@@ -202,7 +203,7 @@ def _score(
     representation: Representation,
     protocol: ProtocolLike,
 ) -> None:
-    """Scores against factors where there are any, of the ELBO where the encoder is Gaussian, on rows held out."""
+    """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
         table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)

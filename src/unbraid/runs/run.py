@@ -1,8 +1,8 @@
-"""A run on disk: its identity, its folder, its states; and many runs as one table.
+"""A run on disk: its config, its folder, its states.
 
 A run folder holds
 
-    config.json          what was asked for, and the id that follows from it
+    config.json          what it is, and its id
     train.jsonl          a line of terms every so many steps
     checkpoint*.safetensors   while it trains: the newest state and the one before; afterwards the last where asked for
     model.safetensors    the trained weights
@@ -15,7 +15,6 @@ Each file is written under a temporary name, synced and renamed. Nothing is read
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -30,19 +29,20 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
-from unbraid.methods import Method, Spec, build, method_class
+from unbraid.methods import Method, Spec, build
 from unbraid.metrics import METRICS, ScoreTable
 from unbraid.runs import weights
 from unbraid.runs.folder import Folder
+from unbraid.runs.identity import NUMBERS
 from unbraid.training.representation import Representation
-
-NUMBERS = 2  # raised whenever the same config would give other numbers than before
 
 
 @dataclass(frozen=True)
 class RunConfig:
     """All that decides a run's numbers, and nothing else."""
 
+    id: str
+    """Its job's: `run_id` of the other fields, or the id of another kind of job that trains a model."""
     method: str
     settings: Mapping[str, Any]
     """Every setting of the method, defaults included."""
@@ -51,27 +51,26 @@ class RunConfig:
     steps: int
     seed: int
     precision: str
+    samples: int | None = None
+    """How many rows are encoded when it is trained; None for `represent`'s default."""
+    protocol: str | Mapping[str, Mapping[str, Any]] | None = None
+    """How their codes are scored."""
     start: str | None = None
-    """The id of the run that it goes on from; None where it starts with weights from its seed."""
-
-    @property
-    def id(self) -> str:
-        """Twelve digits of a hash of the above."""
-        told = {name: value for name, value in vars(self).items() if name != "start" or value is not None}
-        text = json.dumps({"numbers": NUMBERS, **told}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+    """The id of the run whose state it begins with; None where it begins with weights from its seed."""
 
     def differences(self, other: RunConfig) -> list[str]:
-        """Where two configs differ, each as `name: mine, not yours`."""
-        mine, yours = _flat(asdict(self)), _flat(asdict(other))
-        names = [name for name in sorted(mine.keys() | yours.keys()) if mine.get(name) != yours.get(name)]
-        return [f"{name} is {mine.get(name)}, not {yours.get(name)}" for name in names]
+        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does."""
+        ours, others = _flat(asdict(self)), _flat(asdict(other))
+        names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
+        names = [name for name in names if name != "id"] or names
+        return [f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names]
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in tree.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+        nested = isinstance(value, Mapping) and value
+        flat |= _flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
     return flat
 
 
@@ -91,23 +90,23 @@ class Run(Folder):
         self.folder.mkdir(parents=True, exist_ok=True)
         clear_parts(self.folder)
         if not begun:
-            more = {"spec": asdict(Spec.of(data)), "opened": dict(data.opened) if data.opened else None}
-            self.write_json("config", {"id": config.id, "numbers": NUMBERS, **asdict(config), **more})
+            opened = dict(data.opened) if data.opened else None
+            record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
+            self.write_json("config", record)
 
     @property
     def config(self) -> RunConfig:
-        found = self.read_json("config")
+        record = self.read_json("config")
         try:
-            told = {name: found[name] for name in RunConfig.__dataclass_fields__ if name != "start"}
-            return RunConfig(**told, start=found.get("start"))
+            return RunConfig(**{name: record[name] for name in RunConfig.__dataclass_fields__})
         except KeyError as error:
-            raise InputError(f"{self.path('config')} has no {error}; it is no config of a run") from error
+            raise InputError(f"{self.path('config')} has no {error}; it is not the config of a run") from error
 
     @property
     def spec(self) -> Spec:
-        found = self.read_json("config")["spec"]
-        lists = {name: tuple(found.get(name, ())) for name in ("names", "sizes", "tasks")}
-        return Spec(tuple(found["image_shape"]), found["rows"], **lists, codes=found.get("codes", 0))
+        spec = self.read_json("config")["spec"]
+        lists = {name: tuple(spec.get(name, ())) for name in ("names", "sizes", "tasks")}
+        return Spec(tuple(spec["image_shape"]), spec["rows"], **lists, codes=spec.get("codes", 0))
 
     def data(self) -> FactorData:
         """The data it was trained on, opened again."""
@@ -137,7 +136,7 @@ class Run(Folder):
     # Its log
 
     def log(self) -> pd.DataFrame:
-        """The terms, a row for each report."""
+        """The terms, one row per report."""
         return pd.DataFrame(list(self._log_lines()))
 
     def _log_lines(self) -> Iterator[dict[str, float]]:
@@ -145,16 +144,16 @@ class Run(Folder):
             last = 0
             for line in self.path("train").read_bytes().splitlines():
                 try:
-                    found = json.loads(line)
-                    if found["step"] <= last:
+                    terms = json.loads(line)
+                    if terms["step"] <= last:
                         return
-                    last = found["step"]
+                    last = terms["step"]
                 except (ValueError, TypeError, KeyError):
                     return  # a line that a killed process left half written; nothing after it counts
-                yield found
+                yield terms
 
     def last_terms(self) -> dict[str, float]:
-        """The newest terms in the log; none where there is no line yet."""
+        """The newest terms in the log; empty while there is no line."""
         *_, last = [dict[str, float](), *self._log_lines()]
         return {name: value for name, value in last.items() if name != "step"}
 
@@ -180,7 +179,7 @@ class Run(Folder):
         newest.with_name("checkpoint.new.safetensors").replace(newest)
 
     def load_checkpoint(self, method: Method) -> tuple[int, list[str]]:
-        """Restore the newest sound state. Gives the step, 0 where there is none, and what was wrong with the others."""
+        """Restore the newest intact state. Gives the step, 0 where there is none, and what is wrong with the others."""
         faults = []
         for path in self._checkpoints():
             if path.exists():
@@ -196,7 +195,7 @@ class Run(Folder):
         return self.path("checkpoint"), self.folder / "checkpoint.previous.safetensors"
 
     def finish(self, method: Method, representation: Representation, keep_state: bool = False) -> None:
-        """Write the weights and the codes, and let go of the checkpoints, or of all but one of the last state."""
+        """Write the weights and the codes; remove the checkpoints, or all but one of the last state."""
         newest, previous = self._checkpoints()
         if keep_state:
             self.save_checkpoint(method)
@@ -221,7 +220,7 @@ class Run(Folder):
             newest.unlink(missing_ok=True)
 
     def drop_state(self) -> None:
-        """Let go of the state that another run could go on from."""
+        """Remove the state that another run could begin with."""
         for path in self._checkpoints():
             path.unlink(missing_ok=True)
 
@@ -235,7 +234,7 @@ class Run(Folder):
     def restore(self, method: Method) -> None:
         """Put the trained weights into a method."""
         if not self.path("model").exists():
-            raise InputError(f"{self.folder} holds no trained model; it is {self.state['state']}")
+            raise InputError(f"{self.folder} has no trained model; it is {self.state['state']}")
         weights.restore(method, self.path("model"), weights_only=True)
 
     def representation(self) -> Representation:
@@ -243,24 +242,25 @@ class Run(Folder):
         path, spec = self.path("codes"), self.spec
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                found = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
-            codes, factors, rows = found["codes"], found["factors"].long(), found["rows"]
+                tensors = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+            codes, factors, rows = tensors["codes"], tensors["factors"].long(), tensors["rows"]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} cannot be read as codes: {error}") from error
         whole = torch.equal(rows, torch.arange(spec.rows))  # as many may be a draw with repetitions
-        groups = [columns.nonzero().flatten().tolist() for columns in found["groups"]] if "groups" in found else None
-        return Representation(codes, factors, rows, spec.names, spec.sizes, groups, found.get("logvar"), whole)
+        masks = tensors.get("groups")
+        groups = None if masks is None else [columns.nonzero().flatten().tolist() for columns in masks]
+        return Representation(codes, factors, rows, spec.names, spec.sizes, groups, tensors.get("logvar"), whole)
 
     def save_scores(self, table: ScoreTable) -> None:
         self.write_json("scores", table.record())
 
     def score_again(self, table: ScoreTable) -> None:
-        """Put scores of the codes in the place of those there are; what was measured with the model stays."""
+        """Replace the scores of the codes; what was measured with the model stays."""
         try:
-            held = dict(self.read_json("scores")["scores"])
+            before = dict(self.read_json("scores")["scores"])
         except (InputError, KeyError, TypeError, ValueError):
-            held = {}
-        kept = {name: value for name, value in held.items() if name.partition(".")[0] not in METRICS}
+            before = {}
+        kept = {name: value for name, value in before.items() if name.partition(".")[0] not in METRICS}
         self.write_json("scores", {**table.record(), "scores": {**table, **kept}})
         self.seal()
 
@@ -268,8 +268,3 @@ class Run(Folder):
 def load(folder: Path | str, device: str | torch.device = "cpu") -> Method:
     """The trained method of a run, on any device."""
     return Run(folder).method(device)
-
-
-def full_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A method's settings with its defaults filled in, checked."""
-    return asdict(method_class(method).config_class.make(settings))

@@ -18,7 +18,7 @@ from unbraid.runs.run import Run
 def find_runs(folder: Path | str) -> list[Run]:
     """The run folders at or below a folder, by name; not those that a study has set aside, or had before."""
     if not Path(folder).is_dir():
-        raise InputError(f"{folder} is no folder")
+        raise InputError(f"{folder} is not a folder")
     found = []
     for path, folders, files in os.walk(folder):
         if "config.json" in files:

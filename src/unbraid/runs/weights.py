@@ -1,4 +1,4 @@
-"""Weights and training states as files: safetensors that carry their version and a digest of what they hold."""
+"""Weights and training states as files: safetensors with their version and a digest of their tensors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
 
 
 def save(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """A safetensors file that carries its version and a digest of what it holds."""
+    """Write a safetensors file with its version and a digest of its tensors."""
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     # one key, because the order of several differs from file to file
     contents = serialised(plain, metadata={"format": f"{FORMAT} {digest(plain)}"})
@@ -34,11 +34,11 @@ def save(tensors: Mapping[str, Tensor], path: Path) -> None:
 
 
 def restore(method: Method, path: Path, weights_only: bool) -> None:
-    """Load a file of ours into a method, or an InputError that says what is wrong with the file."""
+    """Load a file that `save` wrote into a method; an InputError says what is wrong with it."""
     try:
         with safe_open(path, framework="pt") as file:
             format, _, expected_digest = (file.metadata() or {}).get("format", "").rpartition(" ")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path} is damaged: {error}") from error
     if format != FORMAT:
@@ -50,8 +50,7 @@ def restore(method: Method, path: Path, weights_only: bool) -> None:
         if name not in tensors:
             raise InputError(f"{path} has no tensor '{name}'; it belongs to another method or version")
         if tensors[name].shape != shape:
-            found = tuple(tensors[name].shape)
-            raise InputError(f"{path}: '{name}' has shape {found}; expected {tuple(shape)}")
+            raise InputError(f"{path}: '{name}' has shape {tuple(tensors[name].shape)}; expected {tuple(shape)}")
     unknown = [name for name in tensors if name not in expected and not name.startswith("training.")]
     if unknown:
         raise InputError(f"{path} has a tensor '{unknown[0]}' that {type(method).__name__} does not know")

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from unbraid.data import FactorData
-from unbraid.data.wrappers.sampling import Selection
+from unbraid.data.wrappers.selection import Selection
 from unbraid.errors import InputError, nearest
 from unbraid.methods import Method
 from unbraid.methods.gaussian import kl_per_latent
@@ -33,7 +33,7 @@ class Score:
     points: int | None = None
     """Rows to measure on, at most; None for 1,000 of UDR, 15,000 of metrics that fit predictors, else 50,000."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the metric; what is left out is its default, and continuous labels are cut into 20 bins."""
+    """Of the metric; the others have their defaults. Continuous labels are cut into 20 bins."""
 
     def __post_init__(self) -> None:
         if self.metric != "udr" and self.metric not in METRICS:
@@ -105,7 +105,7 @@ def label_sets(score: Score, data: FactorData, given: Sequence[Array] | None, se
         if score.unsupervised:
             return [[Labels(_some(np.arange(len(data)), score.rows, rng), np.empty((0, 0)))]]
         if not data.names:
-            raise InputError(f"score {score.name} needs factors, which this data has not; udr needs none")
+            raise InputError(f"score {score.name} needs factors, and this data has none; udr needs none")
         if score.labels is not None and score.labels > len(data):
             raise InputError(f"labels is {score.labels:,}; the data has {len(data):,} rows")
         known = _some(np.arange(len(data)), score.labels or len(data), rng)
@@ -115,7 +115,7 @@ def label_sets(score: Score, data: FactorData, given: Sequence[Array] | None, se
         raise InputError(f"score {score.name} takes no label sets{' beside labels' if score.labels else ''}")
     if not len(given):
         raise InputError("the label sets are empty; expected at least one array (rows, k)")
-    return [_groups(place, np.asarray(table), len(data), score.rows, rng) for place, table in enumerate(given)]
+    return [_groups(number, np.asarray(table), len(data), score.rows, rng) for number, table in enumerate(given)]
 
 
 def _some(rows: Array, count: int, rng: np.random.Generator) -> Array:
@@ -123,27 +123,27 @@ def _some(rows: Array, count: int, rng: np.random.Generator) -> Array:
     return rows if len(rows) <= count else np.sort(rng.choice(rows, count, replace=False))
 
 
-def _groups(place: int, table: Array, rows: int, limit: int, rng: np.random.Generator) -> LabelSet:
+def _groups(number: int, table: Array, rows: int, limit: int, rng: np.random.Generator) -> LabelSet:
     """Columns by the rows that they are known on."""
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != rows or not table.shape[1] or table.dtype.kind not in "iubf":
-        raise InputError(f"label set {place} is {table.dtype} of shape {table.shape}; expected numbers ({rows}, k)")
+        raise InputError(f"label set {number} is {table.dtype} of shape {table.shape}; expected numbers ({rows}, k)")
     known = ~np.isnan(table)
-    found = []
+    groups = []
     for pattern in np.unique(known, axis=1).T:
         columns = (known == pattern[:, None]).all(0)
         labelled = np.flatnonzero(pattern)
         if len(labelled) < 3:
             raise InputError(
-                f"label set {place} has {len(labelled)} labels in column {columns.argmax()}; expected at least 3"
+                f"label set {number} has {len(labelled)} labels in column {columns.argmax()}; expected at least 3"
             )
         chosen = _some(labelled, limit, rng)
-        found.append(Labels(chosen, table[np.ix_(chosen, columns)]))
-    return found
+        groups.append(Labels(chosen, table[np.ix_(chosen, columns)]))
+    return groups
 
 
 def check(score: Score, sets: Sequence[LabelSet], models: int) -> None:
-    """See that the score can be computed at all, before anything is trained."""
+    """Raise an InputError if the score cannot be computed at all, before anything is trained."""
     if score.metric == "udr":
         if models < 2:
             raise InputError(f"udr compares the models of a member; models is {models}, expected at least 2")
@@ -157,26 +157,26 @@ def check(score: Score, sets: Sequence[LabelSet], models: int) -> None:
 def fitness(
     score: Score, methods: Sequence[Method], data: FactorData, sets: Sequence[LabelSet], seed: int
 ) -> list[float]:
-    """The score of each model; NaN where its codes are no numbers.
+    """The score of each model; NaN where its codes are not finite.
 
     By UDR each model is compared with the others. Other scores are the median over the label sets of the mean over a
     set's columns, which for MIG is exact: a factor's gap does not depend on the other factors.
     """
     rows = np.unique(np.concatenate([labels.rows for group in sets for labels in group]))
-    chosen = Selection(data, torch.from_numpy(rows), weights=None)  # these rows, in order, whatever they weigh
-    found = [represent(method, chosen, seed, samples=len(rows)) for method in methods]
-    sound = [bool(one.codes.isfinite().all()) for one in found]
+    chosen = Selection(data, torch.from_numpy(rows), weights=None)  # these rows, in order, without their weights
+    encoded = [represent(method, chosen, seed, samples=len(rows)) for method in methods]
+    finite = [bool(one.codes.isfinite().all()) for one in encoded]
     if score.metric == "udr":
-        return _udr(score, found) if all(sound) else [0.0 if good else float("nan") for good in sound]
+        return _udr(score, encoded) if all(finite) else [0.0 if good else float("nan") for good in finite]
     return [
         _supervised(score, one.codes.numpy(), rows, sets, seed) if good else float("nan")
-        for one, good in zip(found, sound, strict=True)
+        for one, good in zip(encoded, finite, strict=True)
     ]
 
 
-def _udr(score: Score, found: Sequence[Representation]) -> list[float]:
-    kl = [kl_per_latent(one.codes, one.logvar).mean(0).numpy() for one in found if one.logvar is not None]
-    codes = [one.codes.numpy() for one in found]
+def _udr(score: Score, encoded: Sequence[Representation]) -> list[float]:
+    kl = [kl_per_latent(one.codes, one.logvar).mean(0).numpy() for one in encoded if one.logvar is not None]
+    codes = [one.codes.numpy() for one in encoded]
     values: list[float] = udr(codes, kl if len(kl) == len(codes) else None, **score.settings)["scores"].tolist()
     return values
 
@@ -184,7 +184,7 @@ def _udr(score: Score, found: Sequence[Representation]) -> list[float]:
 def _supervised(score: Score, codes: Array, rows: Array, sets: Sequence[LabelSet], seed: int) -> float:
     values = []
     for group in sets:
-        places = [np.searchsorted(rows, labels.rows) for labels in group]
-        parts = [score.value(codes[at], labels.values, seed) for at, labels in zip(places, group, strict=True)]
+        indices = [np.searchsorted(rows, labels.rows) for labels in group]
+        parts = [score.value(codes[at], labels.values, seed) for at, labels in zip(indices, group, strict=True)]
         values.append(np.average(parts, weights=[max(labels.values.shape[1], 1) for labels in group]))
     return float(np.median(values))

@@ -1,7 +1,7 @@
-"""The rules of a population, as pure functions of scores and a seeded generator: who goes on from whom, and with what.
+"""The rules of a population, as pure functions of scores and a seeded generator: who continues from whom.
 
-`exploit` lets the worst copy the best, `explore` (in hyperparameters.py) changes what they got, `succeed` makes of both
-the next generation.
+`exploit` lets the worst copy the best, `explore` (in hyperparameters.py) changes the hyperparameters they copied,
+`succeed` makes the next generation with both. Models are whatever the caller trains: nothing here looks into them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from unbraid.errors import InputError, nearest
 from unbraid.search.hyperparameters import STARTS, Hyperparameter, Rng, explore, starts
-from unbraid.search.members import Fitness, Grow
 
 EXPLOITS = ("truncation", "none")
+Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
 class PopulationConfig:
-    """The size of a population and the rules it lives by: the paper's, but fewer members."""
+    """The size of a population and its rules: the paper's, but fewer members."""
 
     size: int = 8
     """Members; the paper's code has 56."""
@@ -40,12 +41,12 @@ class PopulationConfig:
     fraction: float = 0.2
     """The share of the members that copy, and of those that are copied."""
     factors: tuple[float, ...] = (2.0, 1.2, 0.8, 0.5)
-    """By one of which a hyperparameter changes."""
+    """A hyperparameter is multiplied by one of them."""
     space: Mapping[str, Hyperparameter] | None = None
     """What is searched; None for `search_space`."""
     seed: int = 0
     attempts: int = 10
-    """How often a model is tried in a generation, each time with another seed, before its member counts as diverged."""
+    """How often a model is tried in a generation, each time with another seed, before its member has diverged."""
     patience: int | None = None
     """Stop when the best score has moved by less than `tolerance` in so many generations in a row; the paper's is 6."""
     tolerance: float = 0.005
@@ -58,7 +59,7 @@ class PopulationConfig:
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; expected at least 0")
         if self.images is not None and self.steps is not None:
-            raise InputError("images and steps both say how long a generation is; expected one of them")
+            raise InputError("images and steps both set the length of a generation; expected one of them")
         for name, value, known in (("exploit", self.exploit, EXPLOITS), ("start", self.start, STARTS)):
             if value not in known:
                 raise InputError(f"{name} is '{value}'{nearest(value, known)}")
@@ -67,11 +68,11 @@ class PopulationConfig:
         if not self.factors or min(self.factors) <= 0:
             raise InputError(f"factors are {list(self.factors)}; expected numbers above 0")
         if self.exploit != "none" and self.size < 2:
-            raise InputError("size is 1, and a member alone has nobody to copy; expected at least 2, or exploit='none'")
+            raise InputError("size is 1, and a single member has none to copy; expected at least 2, or exploit='none'")
 
 
 def exploit(scores: Sequence[float], rng: Rng, fraction: float = 0.2) -> list[int]:
-    """Whose weights and hyperparameters each member goes on with: its own, or for the worst those of one of the best.
+    """Whose weights and hyperparameters each member continues with: its own, or for the worst those of one of the best.
 
     The worst are `fraction` of the members, rounded up, and all whose score is NaN; the best are as many of those who
     have a score, each as likely as the others. Of equal scores the first counts as better.
@@ -94,7 +95,7 @@ def converged(bests: Sequence[float], patience: int | None, tolerance: float) ->
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(Generic[Model]):
     """A member at the beginning of a generation."""
 
     number: int
@@ -102,17 +103,17 @@ class Member:
     tries: tuple[int, ...]
     """How many seeds each of its models has used up."""
     parent: int | None = None
-    """The member of the generation before that it goes on from: itself, or the one it has copied."""
-    starts: tuple[Grow, ...] = ()
+    """The member of the generation before that it continues from: itself, or the one it has copied."""
+    starts: tuple[Model, ...] = ()
     """That one's models; none in the first generation."""
 
 
 @dataclass(frozen=True)
-class Grown:
+class Grown(Generic[Model]):
     """A member at the end of a generation."""
 
-    member: Member
-    job: Fitness
+    member: Member[Model]
+    models: tuple[Model, ...]
     score: float
     """NaN where it has diverged."""
     scores: tuple[float, ...] = ()
@@ -120,27 +121,27 @@ class Grown:
 
     @property
     def best(self) -> int:
-        """Its best model."""
+        """The number of its best model."""
         return int(np.argmax(self.scores))
 
 
-def first(space: Mapping[str, Hyperparameter], config: PopulationConfig, models: int) -> list[Member]:
+def first(space: Mapping[str, Hyperparameter], config: PopulationConfig, models: int) -> list[Member[Any]]:
     """The first generation."""
     drawn = starts(space, config.size, config.start, np.random.default_rng([config.seed, 0]))
     return [Member(number, hp, (0,) * models) for number, hp in enumerate(drawn)]
 
 
 def succeed(
-    grown: Sequence[Grown], generation: int, space: Mapping[str, Hyperparameter], config: PopulationConfig
-) -> list[Member]:
-    """The generation that follows on those who have `grown`; without `exploit`, each alone and the diverged no more."""
+    grown: Sequence[Grown[Model]], generation: int, space: Mapping[str, Hyperparameter], config: PopulationConfig
+) -> list[Member[Model]]:
+    """The generation after those who have `grown`; without `exploit` each continues alone, unless it has diverged."""
     if config.exploit == "none":
         alive = [one for one in grown if not math.isnan(one.score)]
-        return [replace(one.member, parent=one.member.number, starts=one.job.models) for one in alive]
+        return [replace(one.member, parent=one.member.number, starts=one.models) for one in alive]
     rng = np.random.default_rng([config.seed, 1, generation])
     parents = exploit([one.score for one in grown], rng, config.fraction)
-    found = []
+    members = []
     for one, other in zip(grown, (grown[parent] for parent in parents), strict=True):
         hp = one.member.hp if other is one else explore(other.member.hp, space, rng, config.factors)
-        found.append(replace(one.member, hp=hp, parent=other.member.number, starts=other.job.models))
-    return found
+        members.append(replace(one.member, hp=hp, parent=other.member.number, starts=other.models))
+    return members

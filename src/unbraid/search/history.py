@@ -1,4 +1,4 @@
-"""What became of a population: a row for each member of each generation, and the best model."""
+"""The history of a population: one row per member and generation, and the best model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unbraid.runs.run import Run
 
 @dataclass(frozen=True)
 class History:
-    """What became of a population."""
+    """The outcome of a population."""
 
     out: Path
     table: pd.DataFrame
-    """A row for each member of each generation, as in `population.csv`."""
+    """One row per member and generation, as in `population.csv`."""
     best: Run
     """The best model of the best member of all generations (or of the last), encoded and scored like any run."""
     converged: bool
@@ -35,18 +35,18 @@ def read_history(out: Path | str) -> pd.DataFrame:
     try:
         return pd.read_csv(path, dtype={"parent": "Int64", "model": "Int64"})
     except FileNotFoundError as error:
-        raise InputError(f"{out} holds no population: it has no {path.name}") from error
+        raise InputError(f"{out} is not a population: it has no {path.name}") from error
     except ValueError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 
 
 def lineage(table: pd.DataFrame) -> list[tuple[int, int]]:
-    """The best member of all generations and those it descends from, the first of them first: (generation, member)."""
+    """The best member of all generations and its ancestors, from the first generation on: (generation, member)."""
     parents = table.set_index(["generation", "member"])["parent"]
     best = table.loc[table["score"].idxmax()]
     generation, member = int(best["generation"]), int(best["member"])
-    found = [(generation, member)]
+    members = [(generation, member)]
     while generation:
         generation, member = generation - 1, int(parents[generation, member])
-        found.insert(0, (generation, member))
-    return found
+        members.insert(0, (generation, member))
+    return members

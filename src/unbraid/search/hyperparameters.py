@@ -1,4 +1,4 @@
-"""What a population searches: where its members' hyperparameters begin, and how far they may go."""
+"""Hyperparameters that a population searches: where they begin, how they change, and their range."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.errors import InputError, nearest
-from unbraid.methods import method_class
+from unbraid.errors import InputError
 
 Rng = np.random.Generator
 STARTS = ("random", "grid")
@@ -40,57 +39,10 @@ class Hyperparameter:
 
     def changed(self, value: float, factor: float) -> float:
         """The value times the factor, in range."""
-        found = value * factor
+        product = value * factor
         if self.whole:
-            found = math.ceil(round(found, 9))  # what should be 18 is not 19 for its last digit
-        return float(min(max(found, self.low), self.high))
-
-
-# The start values of the paper's released code. It has no smallest batch and no range of learning rates; here halving
-# ends at the smallest batch it begins with, and at a tenth of the least learning rate.
-KNOWN = {
-    "learning_rate": Hyperparameter(tuple(np.logspace(-5, 0, 30).tolist()), 1e-6, 1.0),
-    "batch_size": Hyperparameter((8, 16, 32, 64, 128, 256, 512, 1024), 8, 1024, whole=True),
-    "beta": Hyperparameter(
-        (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 37, 47, 60, 77, 99, 127, 163, 208, 267, 342, 437),
-        1, math.inf, whole=True,
-    ),
-}  # fmt: skip
-
-
-def search_space(method: str, fixed: Mapping[str, Any] | None = None) -> dict[str, Hyperparameter]:
-    """What is searched unless said otherwise: learning rate, batch size and the method's strength, but what is `fixed`.
-
-    A strength that is not called beta begins at the values of the method's sweep, and may go to a tenth of the least
-    and ten times the largest.
-    """
-    sweep = {
-        name: Hyperparameter(tuple(map(float, values)), min(values) / 10, max(values) * 10)
-        for name, values in method_class(method).sweep.items()
-    }
-    space, live = {**sweep, **KNOWN}, live_settings(method)
-    return {name: space[name] for name in live if name in space and name not in (fixed or {})}
-
-
-def live_settings(method: str) -> dict[str, type]:
-    """The settings of a method that may change while it trains, each with its type."""
-    fields = dataclasses.fields(method_class(method).config_class)
-    return {one.name: type(one.default) for one in fields if one.metadata["live"]}
-
-
-def check_space(method: str, space: Mapping[str, Hyperparameter], settings: Mapping[str, Any]) -> None:
-    """See that the method can be given all that the space holds beside these settings."""
-    live = live_settings(method)
-    for name, one in space.items():
-        if name not in live:
-            raise InputError(f"{method} has no live setting '{name}'{nearest(name, live)}")
-        if name in settings:
-            raise InputError(f"{name} is both set to {settings[name]} and searched; expected one of them")
-        if live[name] is int and not (one.whole and all(float(value).is_integer() for value in one.start)):
-            raise InputError(f"{name} is a whole number; expected whole start values, and whole=True")
-        for value in (one.low, one.high, *one.start):
-            if math.isfinite(value):
-                method_class(method).config_class.make({**settings, name: live[name](value)})
+            product = math.ceil(round(product, 9))  # so that 18.000000000000004 becomes 18, not 19
+        return float(min(max(product, self.low), self.high))
 
 
 def starts(space: Mapping[str, Hyperparameter], size: int, how: str, rng: Rng) -> list[dict[str, float]]:

@@ -1,4 +1,4 @@
-"""A metaEpoch of rPU-VAE: what its best model has learned, as labels, as a line of a table, and as pictures."""
+"""A metaEpoch of rPU-VAE: what its best model has learned, as labels, as a row of a table, and as pictures."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from unbraid.search.reduction import Reduction, draw
 from unbraid.training.representation import Representation
 
 Array = np.ndarray[Any, Any]
-POINTS = 50_000  # rows at most from which it is told what latents know of factors
-BETWEEN = torch.linspace(-2, 2, 11)  # where a traversal sets a latent, in deviations of the prior
+POINTS = 50_000  # at most this many rows to estimate what latents tell about factors
+BETWEEN = torch.linspace(-2, 2, 11)  # the values of a traversal, in standard deviations of the prior
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class MetaEpoch:
     labels: Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
     """float32 (n, active): their codes, the surrogate labels."""
     factors: tuple[str, ...] = ()
-    """What each of them tells most about, and the share of that factor's entropy; none where data has no factors."""
+    """The factor that each of them tells most about, and the share of its entropy; none of data without factors."""
     stop: str = ""
     """Why its leaf-run ends here; its labels are then not used."""
 
@@ -71,11 +71,11 @@ class MetaEpoch:
     @property
     def notes(self) -> list[str]:
         """A few words on each active latent."""
-        known = self.factors or ("",) * len(self.latents)
-        return [f"KL {self.kl[latent]:.2f}  {told}".strip() for latent, told in zip(self.latents, known, strict=True)]
+        factors = self.factors or ("",) * len(self.latents)
+        return [f"KL {self.kl[latent]:.2f}  {one}".strip() for latent, one in zip(self.latents, factors, strict=True)]
 
     def row(self) -> dict[str, Any]:
-        """Its line of `metaepochs.csv`."""
+        """Its row of `metaepochs.csv`."""
         history = self.history
         return {
             "leaf": self.leaf,
@@ -91,21 +91,21 @@ class MetaEpoch:
         }
 
 
-def best_factors(found: Representation, latents: Sequence[int]) -> tuple[str, ...]:
+def best_factors(encoded: Representation, latents: Sequence[int]) -> tuple[str, ...]:
     """For each latent the factor that it tells most about, as `x 0.93`; below 0.05 it is `nothing`."""
-    if not found.names or not latents:
+    if not encoded.names or not latents:
         return ()
     rng = np.random.default_rng(0)
-    chosen = rng.permutation(len(found.codes))[:POINTS]
-    shares = told(found.codes.numpy()[chosen][:, latents], found.factors.numpy()[chosen], rng)
-    return tuple(f"{found.names[row.argmax()]} {row.max():.2f}" if row.max() >= 0.05 else "nothing" for row in shares)
+    chosen = rng.permutation(len(encoded.codes))[:POINTS]
+    shares = entropy_shares(encoded.codes.numpy()[chosen][:, latents], encoded.factors.numpy()[chosen], rng)
+    return tuple(f"{encoded.names[row.argmax()]} {row.max():.2f}" if row.max() >= 0.05 else "nothing" for row in shares)
 
 
-def told(codes: Array, factors: Array, rng: np.random.Generator, shuffles: int = 5) -> Array:
+def entropy_shares(codes: Array, factors: Array, rng: np.random.Generator, shuffles: int = 5) -> Array:
     """(I - E) / (H - E): the share of each factor's entropy that each code tells beyond chance, (d, k).
 
     E is the information that shuffled rows seem to have: with few images it is large. Codes are cut into 20 bins, or √n
-    where that is less. What does not vary is not told.
+    where that is less. The share of a factor that does not vary is 0.
     """
     bins = int(np.clip(round(len(codes) ** 0.5), 2, 20))
     information, *mixed = [
@@ -114,13 +114,13 @@ def told(codes: Array, factors: Array, rng: np.random.Generator, shuffles: int =
     ]
     chance = np.mean(mixed, 0)
     parts = [np.unique(column, return_counts=True)[1] / len(factors) for column in factors.T]
-    left = np.array([-(part * np.log(part)).sum() for part in parts]) - chance
-    shares: Array = np.divide(information - chance, left, out=np.zeros_like(chance), where=left > 1e-9)
+    rest = np.array([-(part * np.log(part)).sum() for part in parts]) - chance
+    shares: Array = np.divide(information - chance, rest, out=np.zeros_like(chance), where=rest > 1e-9)
     return shares
 
 
 def label_sets(rows: int, first: MetaEpoch, leaves: Sequence[Sequence[MetaEpoch]]) -> list[Array]:
-    """A set for each leaf-run that has found labels, else one: float32 (rows, k), NaN where an image has no label.
+    """One set per leaf-run that has labels, or one in all: float32 (rows, k), NaN where an image has no label.
 
     Each begins with the labels of the first metaEpoch, which all images have.
     """
@@ -137,11 +137,11 @@ def _table(rows: int, epochs: Sequence[MetaEpoch]) -> Array:
 
 
 def labels_frame(data: FactorData, epochs: Sequence[MetaEpoch]) -> pd.DataFrame:
-    """All surrogate labels: a row for each image, with the name of its file where it has one."""
+    """All surrogate labels: one row per image, with the name of its file if it has one."""
     names = file_names(data)
-    told = {"row": np.arange(len(data)), **({} if names is None else {"file": names})}
+    images = {"row": np.arange(len(data)), **({} if names is None else {"file": names})}
     columns = [column for epoch in epochs for column in epoch.columns]
-    return pd.concat([pd.DataFrame(told), pd.DataFrame(_table(len(data), epochs), columns=columns)], axis=1)
+    return pd.concat([pd.DataFrame(images), pd.DataFrame(_table(len(data), epochs), columns=columns)], axis=1)
 
 
 def file_names(data: FactorData) -> list[str] | None:
@@ -160,11 +160,11 @@ def save_labels(epoch: MetaEpoch, path: Path) -> None:
 # Pictures
 
 
-def save_reduction(left: Reduction, before: MetaEpoch, path: Path) -> Path:
+def save_reduction(reduction: Reduction, before: MetaEpoch, path: Path) -> Path:
     """Figure 3: how the labels of one metaEpoch choose the images of the next."""
     titles = [f"latent {latent}  {note}" for latent, note in zip(before.latents, before.notes, strict=True)]
     buffer = io.BytesIO()
-    draw(left, titles).savefig(buffer)
+    draw(reduction, titles).savefig(buffer)
     return save(Image.open(buffer), path)
 
 
@@ -182,12 +182,12 @@ def save_traversals(epoch: MetaEpoch, path: Path) -> Path:
 
 def save_figure5(epochs: Sequence[MetaEpoch], path: Path) -> Path:
     """What the active latents of each metaEpoch do, below each other."""
-    found = [
+    rows = [
         Strip(f"{epoch.name}, latent {latent}", strip.images, strip.note)
         for epoch in epochs
         for latent, strip in zip(epoch.latents, strips(epoch, epoch.latents), strict=True)
     ]
-    return save(sheet("What each metaEpoch has learned", "active latents, each moved from -2 to 2", found), path)
+    return save(sheet("What each metaEpoch has learned", "active latents, each moved from -2 to 2", rows), path)
 
 
 def strips(epoch: MetaEpoch, latents: Sequence[int]) -> list[Strip]:

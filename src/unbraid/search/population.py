@@ -1,16 +1,16 @@
 """Population based training (Jaderberg et al. 2017; population, sections 2.2, 3 and 4).
 
 A population trains its members side by side. After each generation the worst copy weights, optimisers and
-hyperparameters of one of the best, and change the hyperparameters they got. Every generation is a list of jobs whose
-results lie in the folder, and what follows from them is decided by pure functions (`exploit`, `explore`): going on
-after a kill is doing the same again, and finding it done.
+hyperparameters of one of the best, and change the hyperparameters they copied. Every generation is a list of jobs whose
+results are in the folder, and pure functions of these (`exploit`, `explore`) make the next one: to resume after a kill
+is to do the same again and find it done.
 
 The folder holds
 
-    population.json      what it is a population of
-    population.csv       its history: a row for each member of each generation
+    population.json      what decides its history
+    population.csv       its history: one row per member and generation
     jobs/, leases/, damaged/   as in a study; every model of every generation is a run
-    rows-DIGEST.npy, labels-DIGEST.npz   the rows and the label sets that it was given, where it was given any
+    rows-DIGEST.npy, labels-DIGEST.npz   the rows and the label sets that were passed to `evolve`, if any
 """
 
 from __future__ import annotations
@@ -32,24 +32,29 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import digest
-from unbraid.data.wrappers.sampling import Subset
+from unbraid.data.wrappers.subset import Subset
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
-from unbraid.jobs.schedule import Job, Place, Say
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.job import Job
+from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
+from unbraid.jobs.training import Train, Trained
 from unbraid.metrics import ProtocolLike
 from unbraid.runs.folder import Folder
-from unbraid.runs.run import Run, full_settings
+from unbraid.runs.identity import full_settings
+from unbraid.runs.run import Run
 from unbraid.search.fitness import Score, check
 from unbraid.search.fitness import label_sets as sets_of
 from unbraid.search.generations import Grown, Member, PopulationConfig, converged, first, succeed
 from unbraid.search.history import History
-from unbraid.search.hyperparameters import Hyperparameter, check_space, live_settings, search_space
-from unbraid.search.members import Fitness, Grow, LabelFile
+from unbraid.search.hyperparameters import Hyperparameter
+from unbraid.search.members import Fitness, LabelFile
+from unbraid.search.spaces import check_space, live_settings, search_space
 from unbraid.training.loop import step_seed
 
 Array = np.ndarray[Any, Any]
-SAMPLES = 256  # images whose codes a member's run keeps; the best is encoded as any run is
+SAMPLES = 256  # images whose codes a member's run keeps; the best model is encoded as any run
 
 
 def evolve(
@@ -70,42 +75,42 @@ def evolve(
     workers: int | None = None,
     say: Say = lambda line: None,
 ) -> History:
-    """Train a population in the folder `out`; run again with the same arguments, it goes on where it was stopped.
+    """Train a population in the folder `out`; run again with the same arguments, it resumes where it was stopped.
 
     `data` is a data set's name, data that `unbraid.data.load` has opened, or a `Subset` of such data. `score` says what
     makes a member fit: `udr`, a metric, or a `Score` with its settings. `label_sets` are arrays (rows, k) of labels to
     measure a metric against in place of the factors, NaN where a row has none; the fitness is the median over them.
     `settings` are those of the method that are not searched. `protocol` and `samples` say how the best model is scored
     in the end (None for not at all); with `latest` that is the best of the last generation, not of all. Jobs run on
-    the `executor`, at most `workers` at a time; by default on processes of this machine, one a core. `say` gets a line
-    after each generation.
+    the `executor`, at most `workers` at a time; by default on processes of this machine, one per core. `say` gets a
+    line after each generation.
     """
-    place, fixed = Place(out), dict(settings or {})
-    opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, place)
+    study, fixed = StudyFolder(out), dict(settings or {})
+    opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, study)
     assert opened.opened is not None
     given = search_space(method, fixed) if config.space is None else config.space
     check_space(method, given, fixed)
-    space = {name: given[name] for name in live_settings(method) if name in given}  # in whatever order they were given
+    space = {name: given[name] for name in live_settings(method) if name in given}  # draws follow this order
     measure = Score(score) if isinstance(score, str) else score
-    labels = None if label_sets is None else _label_file(label_sets, place)
-    kind = Kind(method, fixed, opened.opened, len(opened), space, config, measure, labels, precision)
-    check(measure, sets_of(measure, opened, label_sets, config.seed), kind.models)
-    members = first(space, config, kind.models)
+    labels = None if label_sets is None else _label_file(label_sets, study)
+    breeder = Breeder(method, fixed, opened.opened, len(opened), space, config, measure, labels, precision)
+    check(measure, sets_of(measure, opened, label_sets, config.seed), breeder.models)
+    members = first(space, config, breeder.models)
     try:
-        _begin(place, kind.record(opened))
+        _begin(study, breeder.record(opened))
         _keep(opened, labels, label_sets)
         with given_or_local(executor, workers) as (pool, count):
-            loop = _Loop(place, kind, pool, count, say)
+            loop = _Loop(study, breeder, pool, count, say)
             stopped = loop.run(members)
             best = loop.finish(protocol, samples, latest)
     except OSError as error:
-        raise InputError(f"cannot write to {place.out}: {error.strerror or error}") from error
-    return History(place.out, loop.table(), best, stopped)
+        raise InputError(f"cannot write to {study.out}: {error.strerror or error}") from error
+    return History(study.out, loop.table(), best, stopped)
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What all members have in common, and the jobs that it makes of them."""
+class Breeder:
+    """What all members have in common, and makes the jobs of each."""
 
     method: str
     settings: Mapping[str, Any]
@@ -124,18 +129,18 @@ class Kind:
         """How many a member has."""
         return self.config.models or (5 if self.score.metric == "udr" else 1)
 
-    def job(self, member: Member, generation: int) -> Fitness:
-        """Train a member's models for a generation, and say how fit it then is."""
+    def job(self, member: Member[Train], generation: int) -> Fitness:
+        """The job that scores a member after a generation, which needs those that train its models."""
         name = f"generation{generation:02}-member{member.number:02}"
-        models = tuple(self._grow(member, model, f"{name}-model{model}") for model in range(self.models))
+        models = tuple(self._train(member, model, f"{name}-model{model}") for model in range(self.models))
         return Fitness(models, self.score, self.config.seed, self.labels, f"{name}-fitness")
 
-    def _grow(self, member: Member, model: int, name: str) -> Grow:
-        kinds, start = live_settings(self.method), member.starts[model] if member.starts else None
-        settings = {**self.settings, **{one: kinds[one](value) for one, value in member.hp.items()}}
+    def _train(self, member: Member[Train], model: int, name: str) -> Train:
+        types, start = live_settings(self.method), member.starts[model] if member.starts else None
+        settings = {**self.settings, **{one: types[one](value) for one, value in member.hp.items()}}
         batch = int(full_settings(self.method, settings)["batch_size"])
         steps = self.config.steps or math.ceil((self.config.images or max(self.rows, 10_000)) / batch)
-        return Grow(
+        return Train(
             self.method,
             self.data["name"],
             steps=(start.steps if start else 0) + steps,
@@ -146,14 +151,15 @@ class Kind:
             precision=self.precision,
             samples=SAMPLES,
             protocol=None,
-            start=start.left if start else None,
+            start=Trained.of(start) if start else None,
+            keep_state=True,
             name=name,
         )
 
     def record(self, data: FactorData) -> dict[str, Any]:
-        """What `population.json` says: all that decides the history, but not where it ends."""
+        """What `population.json` says: all that decides the history, but not its length."""
         settings = full_settings(self.method, self.settings)
-        told = {
+        record = {
             "method": self.method,
             **{f"settings.{name}": value for name, value in settings.items() if name not in self.space},
             **{f"data.{name}": value for name, value in data.describe().items()},
@@ -163,31 +169,31 @@ class Kind:
             **{name: value for name, value in asdict(self.config).items() if name not in _ENDS},
             **{f"space.{name}": one.record for name, one in self.space.items()},
         }
-        found: dict[str, Any] = json.loads(json.dumps(told))
-        return found
+        plain: dict[str, Any] = json.loads(json.dumps(record))
+        return plain
 
 
-_ENDS = ("generations", "patience", "tolerance", "space")  # settings that say where a history ends, or are told apart
+_ENDS = ("generations", "patience", "tolerance", "space")  # settings that decide its length, and one that is flattened
 
 
 class _Loop:
     """One `evolve`: generation after generation as lists of jobs."""
 
-    def __init__(self, place: Place, kind: Kind, executor: Executor, workers: int, say: Say) -> None:
-        self.place, self.kind, self.executor, self.workers, self.say = place, kind, executor, workers, say
-        self.history: list[list[Grown]] = []
+    def __init__(self, study: StudyFolder, breeder: Breeder, executor: Executor, workers: int, say: Say) -> None:
+        self.study, self.breeder, self.executor, self.workers, self.say = study, breeder, executor, workers, say
+        self.history: list[list[Grown[Train]]] = []
         self.bests: list[float] = []
-        self.tried: list[list[Grow]] = []
+        self.tried: list[list[Train]] = []
         """The models of each generation, those that diverged included."""
         self.seconds: list[float] = []
-        """What the generations took that ran here."""
+        """How long each generation took that this process ran."""
 
-    def run(self, members: Sequence[Member]) -> bool:
-        """Run all generations, and say whether they stopped because the best score no longer moved."""
-        config, bests = self.kind.config, self.bests
+    def run(self, members: Sequence[Member[Train]]) -> bool:
+        """Run all generations; gives whether they stopped because the best score no longer moved."""
+        config, bests = self.breeder.config, self.bests
         for generation in range(config.generations):
             if generation:
-                members = succeed(self.history[-1], generation, self.kind.space, config)
+                members = succeed(self.history[-1], generation, self.breeder.space, config)
             begun = time.monotonic()
             grown, ran = self._generation(members, generation)
             self.history.append(grown)
@@ -197,31 +203,31 @@ class _Loop:
             if ran:
                 self.seconds.append(time.monotonic() - begun)
                 self.say(self._summary())
-            with replacing(self.place.out / "population.csv") as part:
+            with replacing(self.study.out / "population.csv") as part:
                 self.table().to_csv(part, index=False)
-            for model in self.tried[-3] if generation > 1 else []:  # nobody goes on from it or trains its children anew
-                Run(self.place.folder(model)).drop_state()
+            for model in self.tried[-3] if generation > 1 else []:  # no job needs its state any more
+                Run(self.study.folder(model)).drop_state()
             if converged(bests, config.patience, config.tolerance):
                 return True
         return False
 
-    def _generation(self, members: Sequence[Member], generation: int) -> tuple[list[Grown], bool]:
-        """A generation, and whether any of it was missing. Models that diverge are tried again with other seeds."""
-        grown, ran = dict[int, Grown](), False
-        label = f"generation {generation + 1} of {self.kind.config.generations}"
+    def _generation(self, members: Sequence[Member[Train]], generation: int) -> tuple[list[Grown[Train]], bool]:
+        """A generation, and whether any of it had to be run. Models that diverge are tried again with other seeds."""
+        grown, ran = dict[int, Grown[Train]](), False
+        label = f"generation {generation + 1} of {self.breeder.config.generations}"
         label += f", best {self.bests[-1]:.3f}" if generation else ""
         self.tried.append([])
-        for _ in range(self.kind.config.attempts):
-            jobs = [self.kind.job(member, generation) for member in members]
+        for _ in range(self.breeder.config.attempts):
+            jobs = [self.breeder.job(member, generation) for member in members]
             ran |= self._do(jobs, [model for member in members for model in member.starts], label)
             again = []
             for member, job in zip(members, jobs, strict=True):
-                found = Folder(self.place.folder(job)).read_json("fitness")
-                score = math.nan if found["lost"] else float(found["score"])
-                grown[member.number] = Grown(member, job, score, tuple(found["scores"] or ()))
+                fitness = Folder(self.study.folder(job)).read_json("fitness")
+                score = math.nan if fitness["diverged"] else float(fitness["score"])
+                grown[member.number] = Grown(member, job.models, score, tuple(fitness["scores"] or ()))
                 self.tried[-1] += job.models
-                if found["lost"]:
-                    tries = tuple(count + (model in found["lost"]) for model, count in enumerate(member.tries))
+                if fitness["diverged"]:
+                    tries = tuple(count + (model in fitness["diverged"]) for model, count in enumerate(member.tries))
                     again.append(replace(member, tries=tries))
             members = again
             if not members:
@@ -229,38 +235,38 @@ class _Loop:
         return [grown[number] for number in sorted(grown)], ran
 
     def _do(self, jobs: Sequence[Job], before: Sequence[Job], label: str) -> bool:
-        """Run what is missing of some jobs, and of those `before` that they go on from. Says whether anything was."""
-        missing = [job for job in jobs if not self._sound(job)]
+        """Run what is missing of the jobs, and of those `before` that they start with; whether any was missing."""
+        missing = [job for job in jobs if not self._intact(job)]
         if not missing:
             return False
-        plan = [*(job for job in before if not self._sound(job)), *missing]
+        plan = [*(job for job in before if not self._intact(job)), *missing]
         run_jobs(
-            plan, self.place.out, executor=self.executor, workers=self.workers, retry=True, label=label, say=self.say
+            plan, self.study.out, executor=self.executor, workers=self.workers, retry=True, label=label, say=self.say
         )
         for job in (other for one in missing for other in (*one.needs, one)):
-            if self.place.state(job) not in ("done", "diverged"):
-                reason = " ".join(str(self.place.standing(job).get("reason")).split())
+            if self.study.state(job) not in ("done", "diverged"):
+                reason = " ".join(str(self.study.status(job).get("reason")).split())
                 raise InputError(f"{job.label} failed: {reason}; run again to try once more")
         return True
 
-    def _sound(self, job: Job) -> bool:
-        return self.place.state(job) == "done" and not self.place.faults(job)
+    def _intact(self, job: Job) -> bool:
+        return self.study.state(job) == "done" and not self.study.faults(job)
 
     def finish(self, protocol: ProtocolLike | None, samples: int | None, latest: bool) -> Run:
         """Encode and score the best model, which is trained already, in a run of its own."""
         among = self.history[-1:] if latest else self.history
         scored = [one for grown in among for one in grown if not math.isnan(one.score)]
         best = max(scored, key=lambda one: one.score)
-        winner = best.job.models[best.best]
-        job = replace(winner, start=winner.left, name="best", samples=samples, protocol=protocol)
+        winner = best.models[best.best]
+        job = replace(winner, start=Trained.of(winner), name="best", samples=samples, protocol=protocol)
         self._do([job], [winner], "the best")
-        return Run(self.place.folder(job))
+        return Run(self.study.folder(job))
 
     def table(self) -> pd.DataFrame:
         rows = [self._row(generation, one) for generation, grown in enumerate(self.history) for one in grown]
         return pd.DataFrame(rows).astype({"parent": "Int64", "model": "Int64"})
 
-    def _row(self, generation: int, one: Grown) -> dict[str, Any]:
+    def _row(self, generation: int, one: Grown[Train]) -> dict[str, Any]:
         best = None if math.isnan(one.score) else one.best
         return {
             "generation": generation,
@@ -268,31 +274,31 @@ class _Loop:
             "parent": one.member.parent,
             "score": one.score,
             **one.member.hp,
-            "steps": one.job.models[0].steps,
-            "images": sum(model.images for model in one.job.models),
+            "steps": one.models[0].steps,
+            "images": sum(model.images for model in one.models),
             "tries": sum(one.member.tries),
             "model": best,
-            "run": None if best is None else f"jobs/{self.place.folder(one.job.models[best]).name}",
+            "run": None if best is None else f"jobs/{self.study.folder(one.models[best]).name}",
         }
 
     def _summary(self) -> str:
-        """Generation, best, median, the spread of hyperparameters, and the time left."""
-        grown, total = self.history[-1], self.kind.config.generations
+        """Generation, best, median, the spread of hyperparameters, and the time remaining."""
+        grown, total = self.history[-1], self.breeder.config.generations
         scores = np.array([one.score for one in grown])
-        lost = int(np.isnan(scores).sum())
-        spread = {name: [one.member.hp[name] for one in grown] for name in self.kind.space}
-        left = timedelta(seconds=round(float(np.mean(self.seconds)) * (total - len(self.history))))
+        diverged = int(np.isnan(scores).sum())
+        spread = {name: [one.member.hp[name] for one in grown] for name in self.breeder.space}
+        remaining = timedelta(seconds=round(float(np.mean(self.seconds)) * (total - len(self.history))))
         parts = [
             f"generation {len(self.history)} of {total}: best {np.nanmax(scores):.4f}",
             f"median {np.nanmedian(scores):.4f}",
-            *([f"{lost} diverged"] if lost else []),
+            *([f"{diverged} diverged"] if diverged else []),
             *(f"{name} {min(values):.3g} to {max(values):.3g}" for name, values in spread.items()),
-            *([f"about {left} left"] if left else []),
+            *([f"about {remaining} remaining"] if remaining else []),
         ]
         return ", ".join(parts)
 
 
-def _reopenable(data: FactorData, place: Place) -> FactorData:
+def _reopenable(data: FactorData, study: StudyFolder) -> FactorData:
     """Data that workers can open by name; a Subset by a file of its rows."""
     if data.opened is not None:
         return data
@@ -302,28 +308,28 @@ def _reopenable(data: FactorData, place: Place) -> FactorData:
     wrapped = {name for wrapper in catalogue.WRAPPERS for name in wrapper.help}
     if whole.opened is None or whole.weights is not None or wrapped & whole.opened["settings"].keys():
         raise InputError("workers open the data by name; expected data from unbraid.data.load, or a Subset of it")
-    found, file = Subset(whole, rows), place.out.absolute() / f"rows-{digest(rows)}.npy"
-    found.opened = {**whole.opened, "settings": {**whole.opened["settings"], "row_file": str(file)}}
-    return found
+    subset, file = Subset(whole, rows), study.out.absolute() / f"rows-{digest(rows)}.npy"
+    subset.opened = {**whole.opened, "settings": {**whole.opened["settings"], "row_file": str(file)}}
+    return subset
 
 
-def _label_file(sets: Sequence[Array], place: Place) -> LabelFile:
-    told = digest(*(torch.from_numpy(np.ascontiguousarray(one)) for one in sets))
-    return LabelFile(place.out.absolute() / f"labels-{told}.npz", told)
+def _label_file(sets: Sequence[Array], study: StudyFolder) -> LabelFile:
+    content = digest(*(torch.from_numpy(np.ascontiguousarray(one)) for one in sets))
+    return LabelFile(study.out.absolute() / f"labels-{content}.npz", content)
 
 
-def _begin(place: Place, record: Mapping[str, Any]) -> None:
-    """Write what the population is, or see that the folder holds the same one."""
-    folder = Folder(place.out)
-    clear_parts(place.out)
+def _begin(study: StudyFolder, record: Mapping[str, Any]) -> None:
+    """Write what the population is, or check that the folder holds the same one."""
+    folder = Folder(study.out)
+    clear_parts(study.out)
     if folder.path("population").exists():
-        held = folder.read_json("population")
-        names = [name for name in sorted(held.keys() | record.keys()) if held.get(name) != record.get(name)]
+        present = folder.read_json("population")
+        names = [name for name in sorted(present.keys() | record.keys()) if present.get(name) != record.get(name)]
         if names:
-            told = "; ".join(f"{name} is {held.get(name)}, not {record.get(name)}" for name in names)
-            raise InputError(f"{place.out} holds another population: {told}")
+            differences = "; ".join(f"{name} is {present.get(name)}, not {record.get(name)}" for name in names)
+            raise InputError(f"{study.out} holds another population: {differences}")
         return
-    place.out.mkdir(parents=True, exist_ok=True)
+    study.out.mkdir(parents=True, exist_ok=True)
     folder.write_json("population", record)
 
 

@@ -2,7 +2,7 @@
 
 Active latents label the images. A label, sorted, climbs in steps where its factor has few values: between two peaks of
 its derivative the factor hardly moves. The images that lie between peaks of every label at once are the reduced data.
-Functions of arrays; `reduce` puts them together and `draw` shows them as figure 3 does.
+Functions of arrays; `reduce` combines them and `draw` draws figure 3.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _POINTS = 4000  # of a drawn curve; of a derivative the largest value between tw
 
 @dataclass(frozen=True)
 class ReductionConfig:
-    """The numbers of the paper's released code, but for `active`, whose KL is the standard one."""
+    """The numbers of the paper's released code, except `active`, whose KL is the standard one."""
 
     active: float = 1.0
     """Mean KL in nats above which a latent is active: a posterior narrower than 0.37 of the prior."""
     edge: float = 1 / 15
     """Share of the images at either end of a sorted label in which no peak is sought."""
     distance: float = 1 / 50
-    """Share of the images that lie between two peaks at least."""
+    """Least share of the images between two peaks."""
     height: float = 7.0
-    """A peak is so many σ above the median of the derivative."""
+    """A peak is this many σ above the median of the derivative."""
     calm: float = 4.0
-    """σ is that of the values below the median plus so many deviations of all."""
+    """σ is that of the values below the median plus this many standard deviations of all."""
     outer: int = 3
-    """With at most so many peaks, what lies before the first and after the last is an interval too."""
+    """With at most this many peaks, the images before the first and after the last are intervals too."""
     intervals: int = 5
-    """How many intervals of a label are looked at, the best ones."""
+    """How many intervals of a label are considered, the best ones."""
     overlap: int = 6
-    """An intersection has so many images at least."""
+    """Least number of images in an intersection."""
     smallest: int = 10
-    """A reduced data set has so many images at least."""
+    """Least number of images in a reduced data set."""
 
     def __post_init__(self) -> None:
         lowest = {"intervals": 1, "overlap": 1, "smallest": 1}
@@ -89,13 +89,13 @@ class Curve:
 
     def members(self, interval: int) -> Array:
         """The images of one of its intervals."""
-        found = self.intervals[interval]
-        return self.order[found.start : found.stop]
+        chosen = self.intervals[interval]
+        return self.order[chosen.start : chosen.stop]
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """The images that are left, or why none are."""
+    """The images of the reduced data, or why there are none."""
 
     curves: tuple[Curve, ...]
     """Of each label."""
@@ -131,10 +131,10 @@ def find_peaks(slopes: Array, config: ReductionConfig) -> tuple[Array, float]:
     median = float(np.median(inner))
     calm = inner[inner <= median + config.calm * inner.std()]
     height = median + config.height * float(calm.std())
-    height = np.nextafter(height, np.inf)  # where all is calm and flat, a peak still has to stand out
+    height = np.nextafter(height, np.inf)  # where the derivative is constant, a peak must still exceed it
     distance = max(1, int(len(slopes) * config.distance))
-    found, _ = signal.find_peaks(inner, height=height, distance=distance)
-    return found.astype(np.int64) + edge, height
+    peaks, _ = signal.find_peaks(inner, height=height, distance=distance)
+    return peaks.astype(np.int64) + edge, height
 
 
 def curve(labels: Array, config: ReductionConfig | None = None) -> Curve:
@@ -147,13 +147,13 @@ def curve(labels: Array, config: ReductionConfig | None = None) -> Curve:
     cuts = [int(peak) for peak in peaks]
     if cuts and len(cuts) <= config.outer:
         cuts = [-1, *cuts, len(slopes)]
-    found = []
+    intervals = []
     for left, right in pairwise(cuts):
         lower = min(slopes[cut] for cut in (left, right) if 0 <= cut < len(slopes))
         within = slopes[left + 1 : right]
         mean = float(within.mean()) if len(within) else 0.0
-        found.append(Interval(left + 1, right + 1, float(lower / mean) if mean > 0 else np.inf))
-    best = sorted(found, key=lambda interval: (-interval.ratio, -len(interval)))
+        intervals.append(Interval(left + 1, right + 1, float(lower / mean) if mean > 0 else np.inf))
+    best = sorted(intervals, key=lambda interval: (-interval.ratio, -len(interval)))
     return Curve(order, values, slopes, height, peaks, tuple(best[: config.intervals]))
 
 
@@ -164,15 +164,15 @@ def intersections(curves: Sequence[Curve]) -> list[tuple[tuple[int, ...], Array]
     different rows of a table (images, labels).
     """
     table = np.full((len(curves[0].order), len(curves)), -1)
-    for column, found in enumerate(curves):
-        for place in range(len(found.intervals)):
-            table[found.members(place), column] = place
+    for column, label in enumerate(curves):
+        for interval in range(len(label.intervals)):
+            table[label.members(interval), column] = interval
     inside = np.flatnonzero((table >= 0).all(1))
     if not len(inside):
         return []
     combinations, which = np.unique(table[inside], axis=0, return_inverse=True)
     groups = np.split(inside[np.argsort(which.ravel(), kind="stable")], np.bincount(which.ravel()).cumsum()[:-1])
-    return [(tuple(map(int, places)), group) for places, group in zip(combinations, groups, strict=True)]
+    return [(tuple(map(int, intervals)), group) for intervals, group in zip(combinations, groups, strict=True)]
 
 
 def reduce(labels: Array, config: ReductionConfig | None = None, choice: int = 0) -> Reduction:
@@ -192,24 +192,24 @@ def reduce(labels: Array, config: ReductionConfig | None = None, choice: int = 0
     def stopped(reason: str, sizes: tuple[int, ...] = ()) -> Reduction:
         return Reduction(curves, np.empty(0, np.int64), sizes=sizes, stop=reason)
 
-    for column, found in enumerate(curves):
-        if not found.intervals:
-            peaks = "one peak" if len(found.peaks) else "no peak"
+    for column, label in enumerate(curves):
+        if not label.intervals:
+            peaks = "one peak" if len(label.peaks) else "no peak"
             return stopped(f"the derivative of label {column} has {peaks}: there is no interval between two")
-    common = [(places, rows) for places, rows in intersections(curves) if len(rows) >= config.overlap]
+    common = [(intervals, rows) for intervals, rows in intersections(curves) if len(rows) >= config.overlap]
     if not common:
         return stopped(f"no intersection of intervals has {config.overlap} images or more")
     middle = np.median([len(rows) for _, rows in common]) if len(curves) > 1 else 0
-    common.sort(key=lambda found: (abs(len(found[1]) - middle) if len(curves) > 1 else 0, sum(found[0])))
+    common.sort(key=lambda pair: (abs(len(pair[1]) - middle) if len(curves) > 1 else 0, sum(pair[0])))
     sizes = tuple(len(rows) for _, rows in common)
     if choice >= len(common):
         return stopped(
-            f"there are {len(common)} intersections of intervals, none left for leaf-run {choice + 1}", sizes
+            f"there are {len(common)} intersections of intervals, none remains for leaf-run {choice + 1}", sizes
         )
-    places, rows = common[choice]
+    intervals, rows = common[choice]
     if len(rows) < config.smallest:
-        return stopped(f"{len(rows)} images are left; the least is {config.smallest}", sizes)
-    return Reduction(curves, np.sort(rows), places, sizes)
+        return stopped(f"{len(rows)} images remain; the least is {config.smallest}", sizes)
+    return Reduction(curves, np.sort(rows), intervals, sizes)
 
 
 def draw(reduction: Reduction, titles: Sequence[str]) -> Figure:
@@ -221,30 +221,30 @@ def draw(reduction: Reduction, titles: Sequence[str]) -> Figure:
     rows = -(-len(reduction.curves) // columns)
     size = max(4.2 * columns, 5.5), 2.9 * rows + 0.3
     drawing = Figure(figsize=size, dpi=120, layout=ConstrainedLayoutEngine(wspace=0.06))
-    for place, found in enumerate(reduction.curves):
-        axis = drawing.add_subplot(rows, columns, place + 1)
-        axis.set_title(titles[place], fontsize=9)
-        _draw_curve(axis, found, found.intervals[reduction.chosen[place]] if reduction.chosen else None)
-    left = f"{len(reduction.rows):,} of {len(reduction.curves[0].order):,} images are left"
-    drawing.suptitle(reduction.stop or left, fontsize=10)
+    for number, label in enumerate(reduction.curves):
+        axis = drawing.add_subplot(rows, columns, number + 1)
+        axis.set_title(titles[number], fontsize=9)
+        _draw_curve(axis, label, label.intervals[reduction.chosen[number]] if reduction.chosen else None)
+    remaining = f"{len(reduction.rows):,} of {len(reduction.curves[0].order):,} images remain"
+    drawing.suptitle(reduction.stop or remaining, fontsize=10)
     return drawing
 
 
-def _draw_curve(axis: Axes, found: Curve, chosen: Interval | None) -> None:
+def _draw_curve(axis: Axes, label: Curve, chosen: Interval | None) -> None:
     from matplotlib.ticker import MaxNLocator
 
     green, blue, red = "#009E73", "#0072B2", "#B03A2E"
-    step = -(-len(found.slopes) // _POINTS)
-    starts = np.arange(0, len(found.slopes), step)
+    step = -(-len(label.slopes) // _POINTS)
+    starts = np.arange(0, len(label.slopes), step)
     slope = axis.twinx()
-    slope.plot(starts, np.maximum.reduceat(found.slopes, starts), color=blue, linewidth=0.7, alpha=0.8)
-    slope.plot(found.peaks, found.slopes[found.peaks], "x", color=red, markersize=5)
-    if np.isfinite(found.height):
-        slope.axhline(found.height, color=blue, linewidth=0.6, linestyle=":")
+    slope.plot(starts, np.maximum.reduceat(label.slopes, starts), color=blue, linewidth=0.7, alpha=0.8)
+    slope.plot(label.peaks, label.slopes[label.peaks], "x", color=red, markersize=5)
+    if np.isfinite(label.height):
+        slope.axhline(label.height, color=blue, linewidth=0.6, linestyle=":")
     axis.set_zorder(slope.get_zorder() + 1)
     axis.patch.set_visible(False)
-    axis.plot(np.arange(len(found.values))[::step], found.values[::step], color=green, linewidth=1.6)
-    low, high = found.values[[0, -1]]
+    axis.plot(np.arange(len(label.values))[::step], label.values[::step], color=green, linewidth=1.6)
+    low, high = label.values[[0, -1]]
     spread = (high - low) or 1.0
     axis.set_ylim(low - 0.12 * spread, high + 0.06 * spread)
     if chosen is not None:

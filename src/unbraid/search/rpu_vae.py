@@ -1,14 +1,14 @@
-"""rPU-VAE (population, section 4.2 and algorithm 1): find a few factors, take them out of the data, and go on.
+"""rPU-VAE (population, section 4.2 and algorithm 1): find a few factors, take them out of the data, and repeat.
 
 A population without labels (by UDR) learns the factors that vary most. The active latents of its best model label the
 data, and the images over which these labels hardly vary make the data of the next metaEpoch, which finds other factors.
-A leaf-run goes on so until nothing is left. All labels together are the fitness of a last population on the whole data.
+A leaf-run repeats this until no data remains. All labels together are the fitness of a last population on all data.
 
 The folder holds
 
-    rpu.json             what it was asked for
-    metaepochs.csv       a row for each metaEpoch: images, UDR, active latents, why a leaf-run stopped
-    labels.csv           the surrogate labels: a row for each image, with its file's name where it has one
+    rpu.json             its settings
+    metaepochs.csv       one row per metaEpoch: images, UDR, active latents, why a leaf-run stopped
+    labels.csv           the surrogate labels: one row per image, with the name of its file if it has one
     metaepochs.png       what the active latents of each metaEpoch do, as figure 5
     metaepoch1/          the first metaEpoch; leaf1/metaepoch2/, leaf1/metaepoch3/, … those of the leaf-runs, each with
         population/      its population; population.png is its history
@@ -18,7 +18,7 @@ The folder holds
     final3/              the last population, by the labels of three leaf-runs
     reconstructions.png, traversals.png, traversals.gif   of its best model
 
-Run again, it finds all that is done: going on after a kill is doing the same once more.
+Run again, it finds all that is done: to resume after a kill is to do the same once more.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
 from unbraid.methods import method_class
-from unbraid.methods.vae import VAE
 from unbraid.metrics import ProtocolLike
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder
-from unbraid.runs.run import full_settings
+from unbraid.runs.identity import full_settings
 from unbraid.search.generations import PopulationConfig
 from unbraid.search.history import History
 from unbraid.search.metaepochs import (
@@ -66,10 +65,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class RPUConfig:
-    """How long it goes on, and with what populations."""
+    """When it stops, and its populations."""
 
     population: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=100, patience=6))
-    """Of every metaEpoch, which ends when the best UDR moves no more."""
+    """Of every metaEpoch, which ends when the best UDR no longer moves."""
     final: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=15))
     """The last one, by all surrogate labels."""
     leaf_runs: int = 3
@@ -77,7 +76,7 @@ class RPUConfig:
     """A metaEpoch whose best UDR is below has learned nothing, and ends its leaf-run."""
     reduction: ReductionConfig = field(default_factory=ReductionConfig)
     seed: int = 0
-    """Of all of them; those of the populations' own settings are passed over."""
+    """Of all of them; the seeds in the populations' own settings are not used."""
 
     def __post_init__(self) -> None:
         if self.leaf_runs < 0:
@@ -88,7 +87,7 @@ class RPUConfig:
 
 @dataclass(frozen=True)
 class RPU:
-    """What came of it."""
+    """The outcome of `rpu`."""
 
     out: Path
     table: pd.DataFrame
@@ -96,7 +95,7 @@ class RPU:
     labels: pd.DataFrame
     """As in `labels.csv`."""
     final: History | None
-    """The last population, None where there is no label to train it by."""
+    """The last population, None where there is no label to train it with."""
     stop: str = ""
     """Why there is none."""
 
@@ -115,40 +114,40 @@ def rpu(
     workers: int | None = None,
     say: Say = lambda line: None,
 ) -> RPU:
-    """Run algorithm 1 in the folder `out`; run again with the same arguments, it goes on where it was stopped.
+    """Run algorithm 1 in the folder `out`; run again with the same arguments, it resumes where it was stopped.
 
     Arguments are those of `evolve`; `protocol` says how the last model is scored against factors. With another number
-    of leaf-runs than before, what is there is kept, and a last population is trained for that number.
+    of leaf-runs than before, finished leaf-runs are kept, and a last population is trained for that number.
     """
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
     fixed = dict(settings or {})
-    if not issubclass(method_class(method), VAE):
-        raise InputError(f"{method} has no KL to tell active latents by; expected a VAE, such as beta_tc_vae")
+    if not method_class(method).gaussian:
+        raise InputError(f"{method} has no KL to find active latents with; expected a VAE, such as beta_tc_vae")
     if opened.weights is not None:
         raise InputError("the data has rows of different weights (correlated); expected rows that all count the same")
     if len(opened) < config.reduction.smallest:
         raise InputError(f"the data has {len(opened)} images; expected at least {config.reduction.smallest}")
-    place = Path(out)
+    folder = Path(out)
     try:
-        _begin(Folder(place), opened, config, method, fixed, precision)
+        _begin(Folder(folder), opened, config, method, fixed, precision)
         with given_or_local(executor, workers) as (pool, count):
             engine = {"settings": fixed, "precision": precision, "executor": pool, "workers": count}
-            return _Recursion(opened, config, place, method, engine, say).run(protocol)
+            return _Recursion(opened, config, folder, method, engine, say).run(protocol)
     except OSError as error:
-        raise InputError(f"cannot write to {place}: {error.strerror or error}") from error
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}") from error
 
 
 def _begin(
     folder: Folder, data: FactorData, config: RPUConfig, method: str, settings: Mapping[str, Any], precision: str
 ) -> None:
-    """Write what decides the metaEpochs, or see that the folder is for the same."""
-    told = {name: value for name, value in asdict(config).items() if name not in ("leaf_runs", "final")}
-    known = {"method": method, "settings": full_settings(method, settings), "data": data.describe()}
-    record = json.loads(json.dumps({**known, "precision": precision, **told}))
+    """Write what decides the metaEpochs, or check that the folder is for the same."""
+    rules = {name: value for name, value in asdict(config).items() if name not in ("leaf_runs", "final")}
+    models = {"method": method, "settings": full_settings(method, settings), "data": data.describe()}
+    record = json.loads(json.dumps({**models, "precision": precision, **rules}))
     clear_parts(folder.folder)
     if folder.path("rpu").exists():
-        held = folder.read_json("rpu")
-        if names := [name for name in sorted(held.keys() | record.keys()) if held.get(name) != record.get(name)]:
+        present = folder.read_json("rpu")
+        if names := [name for name in sorted(present.keys() | record.keys()) if present.get(name) != record.get(name)]:
             raise InputError(f"{folder.folder} holds another rPU-VAE: other {', '.join(names)}; take another folder")
         return
     folder.folder.mkdir(parents=True, exist_ok=True)
@@ -182,25 +181,25 @@ class _Recursion:
         return RPU(self.out, self.table(), labels, final, first.stop)
 
     def leaf_run(self, first: MetaEpoch, leaf: int) -> Sequence[MetaEpoch]:
-        """Reduce the data, train, label what is left, and again; gives the metaEpochs whose labels count."""
-        found: list[MetaEpoch] = []
+        """Reduce the data, train, label the remaining images, and repeat; gives the metaEpochs whose labels count."""
+        epochs: list[MetaEpoch] = []
         before, choice = first, leaf - 1
         while True:
-            left = reduce(before.labels, self.config.reduction, choice)
-            now = MetaEpoch(leaf, before.number + 1, before.rows[left.rows], stop=left.stop)
-            if not (picture := self.out / now.name / "reduction.png").exists():
-                save_reduction(left, before, picture)
-            if left.stop:
-                self.note(now)
-                return found
-            now = self.meta_epoch(leaf, now.number, now.rows)
-            if now.stop:
-                return found
-            found.append(now)
-            before, choice = now, 0
+            reduction = reduce(before.labels, self.config.reduction, choice)
+            epoch = MetaEpoch(leaf, before.number + 1, before.rows[reduction.rows], stop=reduction.stop)
+            if not (picture := self.out / epoch.name / "reduction.png").exists():
+                save_reduction(reduction, before, picture)
+            if reduction.stop:
+                self.note(epoch)
+                return epochs
+            epoch = self.meta_epoch(leaf, epoch.number, epoch.rows)
+            if epoch.stop:
+                return epochs
+            epochs.append(epoch)
+            before, choice = epoch, 0
 
     def meta_epoch(self, leaf: int, number: int, rows: Array) -> MetaEpoch:
-        """Train a population on these rows, and label them by its best model."""
+        """Train a population on these rows, and label them with its best model."""
         epoch = MetaEpoch(leaf, number, rows)
         history = self.evolve(
             Subset(self.data, torch.from_numpy(rows)) if leaf else self.data,
@@ -211,14 +210,14 @@ class _Recursion:
             samples=len(rows),
             latest=True,
         )
-        found = history.best.representation()
-        assert found.whole
-        assert found.logvar is not None
-        codes = found.codes.numpy()
-        kl = mean_kl(codes, found.logvar.numpy())
+        encoded = history.best.representation()
+        assert encoded.whole
+        assert encoded.logvar is not None
+        codes = encoded.codes.numpy()
+        kl = mean_kl(codes, encoded.logvar.numpy())
         latents = active_latents(kl, self.config.reduction.active)
         epoch = MetaEpoch(
-            leaf, number, rows, history, kl, tuple(latents), codes[:, latents], best_factors(found, latents)
+            leaf, number, rows, history, kl, tuple(latents), codes[:, latents], best_factors(encoded, latents)
         )
         if epoch.udr is not None and epoch.udr < self.config.threshold:
             epoch = replace(epoch, stop=f"the best UDR is {epoch.udr:.3f}, below {self.config.threshold}")
@@ -234,9 +233,9 @@ class _Recursion:
         out = f"final{self.config.leaf_runs}"
         return self.evolve(self.data, config, out, score="mig", label_sets=sets, protocol=protocol)
 
-    def evolve(self, data: FactorData, config: PopulationConfig, out: str, **more: Any) -> History:
+    def evolve(self, data: FactorData, config: PopulationConfig, out: str, **options: Any) -> History:
         return evolve(
-            self.method, data, config, self.out / out, **more, **self.engine,
+            self.method, data, config, self.out / out, **options, **self.engine,
             say=lambda line: self.say(f"{out.removesuffix('/population')}: {line}"),
         )  # fmt: skip
 
@@ -244,7 +243,7 @@ class _Recursion:
         return step_seed(self.config.seed, number, stream) % 2**31
 
     def note(self, epoch: MetaEpoch) -> None:
-        """Keep what a metaEpoch has learned."""
+        """Write down what a metaEpoch has learned."""
         from unbraid.search import lineages  # a second of start-up
 
         self.seen.append(epoch)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.engines.modules import import_file
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
 from unbraid.runs.folder import Folder
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it

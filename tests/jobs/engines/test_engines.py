@@ -18,8 +18,9 @@ from tests.examples.processes import alive, eventually, nap
 from tests.examples.toy_jobs import Note, threads
 from unbraid import progress
 from unbraid.errors import InputError
-from unbraid.jobs import schedule as study
-from unbraid.jobs.engines.local import LocalExecutor, WorkerDiedError
+from unbraid.jobs import schedule
+from unbraid.jobs.engines import WorkerDiedError
+from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
 
@@ -170,6 +171,16 @@ def test_a_killed_worker_fails_only_its_own_task_and_is_replaced(tmp_path: Path)
         assert victim not in pool.pids()
 
 
+def test_a_worker_that_is_killed_while_it_is_idle_is_replaced(pool: LocalExecutor) -> None:
+    assert pool.submit(double, 1).result() == 2
+    (victim,) = pool.pids()
+    os.kill(victim, signal.SIGKILL)
+    assert eventually(lambda: not alive(victim))
+    assert pool.submit(double, 21).result() == 42
+    assert victim not in pool.pids()
+    assert len(pool.pids()) == 1
+
+
 def test_a_memory_limit_makes_an_error_and_the_worker_goes_on(pool: LocalExecutor) -> None:
     before = pool.submit(nap, 0).result()
     with pytest.raises(MemoryError):
@@ -252,7 +263,7 @@ def test_workers_end_with_the_process_that_made_them(tmp_path: Path, how: str) -
 def test_anything_that_looks_like_an_executor_runs_a_study(tmp_path: Path) -> None:
     first = Note("first")
     with ThreadPoolExecutor(2) as pool:
-        assert str(study.run([Note("second", (first,))], tmp_path, executor=pool, workers=2)) == "2 done"
+        assert str(schedule.run([Note("second", (first,))], tmp_path, executor=pool, workers=2)) == "2 done"
 
 
 def test_a_file_is_imported_once_under_a_name_of_its_own(tmp_path: Path) -> None:

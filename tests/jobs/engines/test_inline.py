@@ -9,7 +9,8 @@ import pytest
 
 from tests.examples.toy_jobs import Note
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.schedule import Place, run
+from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.schedule import run
 
 
 def test_a_call_is_done_at_once_in_this_process() -> None:
@@ -33,4 +34,4 @@ def test_a_study_runs_on_it_in_the_order_of_its_needs(tmp_path: Path) -> None:
     first = Note("first")
     plan = [Note("second", (first,)), Note("third")]
     assert run(plan, tmp_path, executor=InlineExecutor(), workers=1).states == {"done": 3}
-    assert Place(tmp_path).state(first) == "done"
+    assert StudyFolder(tmp_path).state(first) == "done"

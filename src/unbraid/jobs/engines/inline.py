@@ -1,4 +1,4 @@
-"""No other process: each call at once, where it is asked for."""
+"""No other process: each call is done at once, by the caller."""
 
 from __future__ import annotations
 

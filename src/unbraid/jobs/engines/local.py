@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import InputError
+from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.modules import import_file
 from unbraid.progress import silence
 
@@ -30,20 +31,16 @@ THREADS = (
 )  # fmt: skip
 
 
-class WorkerDiedError(RuntimeError):
-    """The process that ran a task was killed, or ended by itself, before the task was over."""
-
-
 class NoWorkerError(BrokenExecutor, InputError):
-    """The machine does not let a process start, which is no task's fault."""
+    """The machine refuses to start a process: no fault of a task."""
 
 
 class LocalExecutor(Executor):
     """`workers` processes, each with one compute thread, each replaced when it dies.
 
     Unlike `ProcessPoolExecutor`, the death of one process fails only the task it was running. `modules` are Python
-    files that tasks come from, imported by every worker; `memory_limit` is in bytes for each worker: a task that
-    wants more gets an error. Workers end when the process that made them does, however it ended.
+    files that tasks come from, imported by every worker; `memory_limit` is in bytes per worker: a task that needs
+    more gets an error. Workers end with the process that started them, however it ends.
     """
 
     def __init__(
@@ -62,7 +59,7 @@ class LocalExecutor(Executor):
         self._keepers = [threading.Thread(target=self._keep, daemon=True) for _ in range(workers)]
         for keeper in self._keepers:
             keeper.start()
-        atexit.register(self.shutdown, cancel_futures=True)  # else a forgotten executor would keep Python from ending
+        atexit.register(self.shutdown, cancel_futures=True)  # else an open executor would keep Python from ending
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         if self._closed:
@@ -101,10 +98,11 @@ class LocalExecutor(Executor):
                 continue
             try:
                 if process is None or connection is None or not process.is_alive():
+                    self._end(process)
                     process, connection = self._start()
                 connection.send((task.function, task.args, task.kwargs))
                 wait([connection, process.sentinel])
-                good, answer = connection.recv()  # the end of the file where the process died without an answer
+                good, answer = connection.recv()  # EOFError where the process died without an answer
             except (EOFError, OSError):
                 code = self._end(process)
                 process = None
@@ -117,13 +115,13 @@ class LocalExecutor(Executor):
                 else:
                     task.future.set_exception(answer)
         if connection is not None:
-            connection.close()  # the worker reads the end of its orders and leaves
+            connection.close()  # so the worker, which waits for a task, ends
         self._end(process)
 
     def _start(self) -> tuple[BaseProcess, Connection]:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, *self._setup), daemon=False)
-        with _STARTING:  # a child reads these when it imports NumPy and PyTorch, before any code of ours runs
+        here, there = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(there, *self._setup), daemon=False)
+        with _STARTING:  # a child reads these when it imports NumPy and PyTorch, before it runs any code of this module
             before = {name: os.environ.get(name) for name in THREADS}
             os.environ.update(dict.fromkeys(THREADS, str(self._setup[3])))
             try:
@@ -136,11 +134,11 @@ class LocalExecutor(Executor):
                         os.environ.pop(name, None)
                     else:
                         os.environ[name] = value
-        theirs.close()
+        there.close()
         self._processes.add(process)
         if self._cancelled:  # while it was starting
             process.kill()
-        return process, ours
+        return process, here
 
     def _end(self, process: BaseProcess | None) -> str:
         if process is None:
@@ -159,18 +157,18 @@ _STARTING = threading.Lock()
 
 @contextmanager
 def given_or_local(executor: Executor | None, workers: int | None) -> Iterator[tuple[Executor, int]]:
-    """The executor that was given, or processes of this machine for as long as they are needed."""
+    """The given executor, or processes of this machine for the duration of the block."""
     count = workers or getattr(executor, "workers", None) or os.cpu_count() or 1
     if executor is not None:
         yield executor, count
         return
-    ours = LocalExecutor(count)
+    local = LocalExecutor(count)
     try:
-        yield ours, count
+        yield local, count
     except BaseException:
-        ours.shutdown(cancel_futures=True)
+        local.shutdown(cancel_futures=True)
         raise
-    ours.shutdown()
+    local.shutdown()
 
 
 class _Task:
@@ -180,12 +178,12 @@ class _Task:
 
 
 def _serve(
-    orders: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None, threads: int
+    tasks: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None, threads: int
 ) -> None:
-    """What a worker does: take a task, answer, until the orders end or the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's to handle
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-    silence()  # the parent shows how far the work is
+    """The life of a worker: take a task, do it, send the result, until there are no more or the parent has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    silence()  # the parent shows the progress
     import torch
 
     torch.set_num_threads(threads)
@@ -196,18 +194,18 @@ def _serve(
         for path in modules:
             import_file(path)
     except InputError as error:
-        fault = error  # of every task
+        fault = error  # every task gets it
     while True:
         try:
-            orders.send_bytes(_answer(orders.recv_bytes(), fault))
+            tasks.send_bytes(_answer(tasks.recv_bytes(), fault))
         except (EOFError, OSError):
             return
 
 
-def _answer(order: bytes, fault: Exception | None) -> memoryview:
-    """Do a task: what it gave, or the error."""
+def _answer(task: bytes, fault: Exception | None) -> memoryview:
+    """Do a task; gives its result, or its error."""
     try:
-        function, args, kwargs = ForkingPickler.loads(order)
+        function, args, kwargs = ForkingPickler.loads(task)
         if fault:
             raise fault
         return ForkingPickler.dumps((True, function(*args, **kwargs)))
@@ -218,7 +216,7 @@ def _answer(order: bytes, fault: Exception | None) -> memoryview:
 
 
 def _sendable(error: BaseException) -> Exception:
-    """The error with its traceback as a note; where it cannot be sent, one that says the same."""
+    """The error with its traceback as a note; if it cannot be pickled, another with the same words."""
     trace = traceback.format_exc()
     try:
         if isinstance(error, Exception):
@@ -230,7 +228,7 @@ def _sendable(error: BaseException) -> Exception:
     return RuntimeError(f"{type(error).__name__}: {error}\n{trace}")
 
 
-def _leave_with(parent: int) -> None:
+def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

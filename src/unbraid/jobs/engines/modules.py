@@ -1,4 +1,4 @@
-"""Python files of the user's, imported under the same name in every process."""
+"""Python files of the user, imported under the same name in every process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unbraid.errors import InputError
 
 def import_file(path: Path) -> ModuleType:
     """Import a Python file; what it defines can then be sent between processes that have imported it."""
-    place = path.resolve()
-    name = f"unbraid_file_{place.stem}_{hashlib.sha256(str(place).encode()).hexdigest()[:8]}"
+    file = path.resolve()
+    name = f"unbraid_file_{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, place)
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{path} is no Python file")
+        raise InputError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

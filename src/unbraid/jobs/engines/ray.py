@@ -1,4 +1,4 @@
-"""The same tasks on a Ray cluster: one that is there already, or one on this machine for as long as it is needed."""
+"""The same tasks on a Ray cluster: one that is running, or one started on this machine for as long as it is needed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import InputError
-from unbraid.jobs.engines.local import THREADS, WorkerDiedError
+from unbraid.jobs.engines import WorkerDiedError
+from unbraid.jobs.engines.local import THREADS
 from unbraid.jobs.engines.modules import import_file
 from unbraid.progress import silence
 
-_STORE = 100_000_000  # bytes of Ray's shared memory: results are files, so hardly anything is kept there
+_STORE = 100_000_000  # bytes of Ray's shared memory: results are files, so it holds next to nothing
 
 
 class RayExecutor(Executor):
     """Tasks of one CPU, one compute thread and `gpus_per_job` GPUs each on a Ray cluster.
 
-    Without an `address` the cluster is made on this machine, with `workers` CPUs, and ends with the executor. What
-    `modules` define is sent along with the tasks; Unbraid itself must be installed on every node. Ray does not repeat a
+    Without an `address` the cluster is started on this machine, with `workers` CPUs, and ends with the executor. Code
+    in `modules` is sent along with the tasks; Unbraid itself must be installed on every node. Ray does not repeat a
     task: one whose process dies gets a WorkerDiedError, as from `LocalExecutor`.
     """
 
@@ -86,17 +87,17 @@ class RayExecutor(Executor):
             if self._ours:
                 self._ray.shutdown()
 
-    def _settle(self, ref: Any, found: Future[Any]) -> None:
-        """Hand on what Ray found out about a task."""
+    def _settle(self, ref: Any, outcome: Future[Any]) -> None:
+        """Pass on the outcome of a task."""
         errors = self._ray.exceptions
         lost = (
             errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError,
             errors.LocalRayletDiedError, errors.ObjectLostError, errors.TaskCancelledError,
         )  # fmt: skip
         future = self._pending.pop(ref)
-        error = found.exception()
+        error = outcome.exception()
         if error is None:
-            future.set_result(found.result())
+            future.set_result(outcome.result())
         elif isinstance(error, lost):
             future.set_exception(WorkerDiedError(f"the Ray worker died ({type(error).__name__})"))
         else:
@@ -136,12 +137,12 @@ class RayExecutor(Executor):
                     raise InputError(f"Ray could not be started on this machine: {reason}") from error
 
     def _count(self, workers: int | None, address: str | None, gpus_per_job: float) -> int:
-        """How many tasks run at a time; a cluster elsewhere may yet grow to hold as many as were asked for."""
-        there = self._ray.cluster_resources()
-        cpus, gpus = int(there.get("CPU", 0)), float(there.get("GPU", 0))
+        """How many tasks run at a time; a cluster elsewhere may still grow to the number of `workers`."""
+        resources = self._ray.cluster_resources()
+        cpus, gpus = int(resources.get("CPU", 0)), float(resources.get("GPU", 0))
         room = cpus if not gpus_per_job else min(cpus, int(gpus / gpus_per_job))
         if room < 1 and (workers is None or address is None):
-            raise InputError(f"the Ray cluster has {cpus} CPUs and {gpus:g} GPUs; a job wants 1 and {gpus_per_job:g}")
+            raise InputError(f"the Ray cluster has {cpus} CPUs and {gpus:g} GPUs; a job needs 1 and {gpus_per_job:g}")
         return workers or room
 
 
@@ -154,14 +155,14 @@ def _ray() -> Any:
 
 
 def _perform(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What a Ray worker does.
+    """Do a task in a Ray worker.
 
-    Told to end, it dies: Ray's own handler raises SystemExit inside the task, which would then count as failed by its
-    own doing, and not be done again elsewhere.
+    On SIGTERM the worker ends at once. Ray's own handler raises SystemExit inside the task, which would then count as
+    failed and not be repeated.
     """
     import torch
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    silence()  # the driver shows how far the work is
+    silence()  # the driver shows the progress
     torch.set_num_threads(1)
     return function(*args, **kwargs)

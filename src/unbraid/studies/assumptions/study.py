@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Job
-from unbraid.methods import METHODS
+from unbraid.jobs.agreement import Udr
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike
+from unbraid.studies.assumptions.jobs import Entangle, Reconstruct
 
 TITLE = "Challenging common assumptions in the unsupervised learning of disentangled representations"
-SIX = ("beta_vae", "factor_vae", "beta_tc_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae")  # in figure 7's order
+# Table 3: the setting that each method's regularisation is swept by. In the order of the reference study, in which the
+# field numbers its models (data set, method, strength, seed; from 0).
+STRENGTHS: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "beta_vae": ("beta", (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)),
+    "factor_vae": ("gamma", (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)),
+    "dip_vae_i": ("lambda_od", (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)),
+    "dip_vae_ii": ("lambda_od", (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)),
+    "beta_tc_vae": ("beta", (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)),
+    "annealed_vae": ("c_max", (5.0, 10.0, 25.0, 50.0, 75.0, 100.0)),
+}
+SIX = tuple(STRENGTHS)
+EXAMINED = 2  # seeds of the middle strength of each method and data set whose images and codes are looked at
 SEVEN = (
     "dsprites", "color_dsprites", "noisy_dsprites", "scream_dsprites", "small_norb", "cars3d", "shapes3d_official",
 )  # fmt: skip
@@ -36,7 +49,7 @@ class Scale:
     seeds: int
     steps: int
     strengths: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Which of a method's six strengths, by their place in its sweep."""
+    """Which of a method's six strengths, by their position in STRENGTHS."""
     resolution: int = 64
     shared: Mapping[str, Any] = field(default_factory=dict)
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -45,6 +58,8 @@ class Scale:
     """Of single data sets."""
     samples: int | None = None
     protocol: ProtocolLike = "assumptions"
+    entangled: ProtocolLike = "fast"
+    """By which codes and entangled codes are compared."""
 
 
 SCALES = {
@@ -82,28 +97,36 @@ SCALES = {
         own={"factor_vae": {"discriminator_layers": 1, "discriminator_width": 32}, "annealed_vae": {"threshold": 10}},
         samples=600,
         protocol={"mig": {}, "sap": {"predictor": "r2"}, "modularity": {}},
+        entangled={"mig": {}, "modularity": {}},
     ),
 }
 
 
 def jobs(scale: str) -> list[Job]:
-    """Models in the order data set, method, strength, seed, then UDR over the seeds of every setting."""
+    """Models in the order data set, method, strength, seed; UDR over the seeds of every setting; examinations."""
     if scale not in SCALES:
         raise InputError(f"there is no scale '{scale}'{nearest(scale, SCALES)}")
     chosen = SCALES[scale]
-    settings = [(data, method, place) for data in chosen.data for method in SIX for place in chosen.strengths]
-    models = [[_model(chosen, *setting, seed) for seed in range(chosen.seeds)] for setting in settings]
-    return [*(job for group in models for job in group), *(Udr(tuple(group)) for group in models)]
+    settings = list(itertools.product(chosen.data, SIX, chosen.strengths))
+    models = {setting: [_model(chosen, *setting, seed) for seed in range(chosen.seeds)] for setting in settings}
+    middle = chosen.strengths[len(chosen.strengths) // 2]
+    examined = [model for (*_, strength), group in models.items() if strength == middle for model in group[:EXAMINED]]
+    return [
+        *itertools.chain.from_iterable(models.values()),
+        *(Udr(tuple(group)) for group in models.values()),
+        *(Reconstruct(model) for model in examined),
+        *(Entangle(model, chosen.entangled) for model in examined),
+    ]
 
 
-def _model(scale: Scale, data: str, method: str, place: int, seed: int) -> Train:
-    (strength, values), = METHODS[method].sweep.items()
+def _model(scale: Scale, data: str, method: str, position: int, seed: int) -> Train:
+    strength, values = STRENGTHS[method]
     return Train(
         method=method,
         data=data,
         steps=scale.steps,
         seed=seed,
-        settings={**scale.shared, **scale.own.get(method, {}), strength: values[place]},
+        settings={**scale.shared, **scale.own.get(method, {}), strength: values[position]},
         resolution=scale.resolution,
         data_settings=scale.data_settings.get(data, {}),
         samples=scale.samples,

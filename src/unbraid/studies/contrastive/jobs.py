@@ -5,15 +5,15 @@ All of them see the same images of a data set, whatever the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.metrics import Scores, dci, med, probes
 from unbraid.metrics.encoder_probes import Reading, read
 from unbraid.runs.folder import Folder
@@ -33,19 +33,8 @@ class Probe(Job):
     """Images to fit on, and to test on."""
 
     @property
-    def label(self) -> str:
-        return f"probe-{self.model.label}"
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return (self.model,)
-
-    @property
     def seconds(self) -> float:
         return 2 + self.rows / 500
-
-    def content(self) -> Mapping[str, Any]:
-        return {"rows": self.rows}
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `probes.json`.
@@ -80,19 +69,8 @@ class Rotate(Job):
     rows: int
 
     @property
-    def label(self) -> str:
-        return f"rotate-{self.model.label}"
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return (self.model,)
-
-    @property
     def seconds(self) -> float:
         return 3 + self.rows / 800
-
-    def content(self) -> Mapping[str, Any]:
-        return {"rows": self.rows}
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `rotations.json`: a row for each code, rotation and way to group, with accuracies and gaps."""

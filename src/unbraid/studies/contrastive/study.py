@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Train, Udr
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.agreement import Udr
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.studies.contrastive.jobs import Probe, Rotate
 
 Settings = Mapping[str, Any]

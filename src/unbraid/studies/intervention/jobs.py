@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ import torch
 from unbraid.data import FactorData
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.methods import Method
 from unbraid.methods.intervention import Intervention
 from unbraid.metrics import ScoreTable, score
@@ -33,27 +33,22 @@ TRAINED_DIFFICULTY = f"train.{DIFFICULTY}"
 
 
 @dataclass(frozen=True)
-class Tuned(Job):
+class Tuned(Train):
     """`intervention` with the λ₁ and λ₂ of the candidates that are easiest to translate (appendix C).
 
-    By the difficulty on training images, which takes no factors, on average over the seeds of a candidate. What the
-    model's own settings say of λ₁ and λ₂ stays.
+    By the difficulty on training images, which needs no factors, on average over the seeds of a candidate. λ₁ or λ₂ in
+    the settings is not chosen.
     """
 
-    model: Train
-    candidates: tuple[Examine, ...]
+    candidates: tuple[Examine, ...] = ()
+
+    @classmethod
+    def of(cls, model: Train, candidates: tuple[Examine, ...]) -> Tuned:
+        return cls(**{one.name: getattr(model, one.name) for one in fields(model)}, candidates=candidates)
 
     @property
     def label(self) -> str:
-        return f"tuned-{self.model.label}"
-
-    @property
-    def seed(self) -> int:
-        return self.model.seed
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return self.candidates
+        return f"tuned-{super().label}"
 
     @property
     def tolerant(self) -> bool:
@@ -61,10 +56,12 @@ class Tuned(Job):
 
     @property
     def seconds(self) -> float:
-        return 5 * self.model.seconds  # which is that of a plain autoencoder
+        return 5 * super().seconds  # which is that of a plain autoencoder
 
-    def content(self) -> Mapping[str, Any]:
-        return {**self.model.content(), "open": [name for name in CHOSEN if name not in self.model.settings]}
+    def written(self, name: str, value: Any) -> Any:
+        if name == "settings":
+            return {**self.full_settings, **{one: None for one in CHOSEN if one not in self.settings}}
+        return super().written(name, value)
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `choice.json`, which has the mean difficulty of each candidate, and a run."""
@@ -82,11 +79,7 @@ class Tuned(Job):
         chosen = dict(zip(CHOSEN, best, strict=True))
         table = [{**dict(zip(CHOSEN, weights, strict=True)), DIFFICULTY: value} for weights, value in known.items()]
         Folder(folder).write_json("choice", {"chosen": chosen, "candidates": table})
-        replace(self.model, settings={**chosen, **self.model.settings}).execute(folder, ())
-
-    @property
-    def full_settings(self) -> Mapping[str, Any]:
-        return self.model.full_settings
+        self.record_run(folder, (), {**chosen, **self.settings})
 
 
 def _difficulty(folder: Path) -> float:
@@ -106,7 +99,7 @@ class Examine(Job):
     reconstructs can be told from those that it intervened on, with its weights and without.
     """
 
-    model: Train | Tuned
+    model: Train
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """With their settings. Of codes whose features have several dimensions SAP alone is known, and
     whether factors are `apart`: SAP does not see that one feature tells all of them."""
@@ -120,24 +113,12 @@ class Examine(Job):
     """Of the two-sample test: images of each kind, and steps of its classifier."""
 
     @property
-    def label(self) -> str:
-        return f"examine-{self.model.label}"
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return (self.model,)
-
-    @property
     def tolerant(self) -> bool:
         return True
 
     @property
     def seconds(self) -> float:
         return 8.0
-
-    def content(self) -> Mapping[str, Any]:
-        sizes = {name: getattr(self, name) for name in ("samples", "values", "images", "told", "told_steps")}
-        return {"metrics": {name: dict(settings) for name, settings in self.metrics.items()}, **sizes}
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `scores.json`, and what the metrics were made of into `arrays.npz`; of a model that diverged, none."""
@@ -147,7 +128,7 @@ class Examine(Job):
             method, data = run.method(), run.images()
             test = data if data.held_out is None else data.held_out
             table, arrays = self._of_codes(method, test, seed)
-            if type(method).decode is not Method.decode:
+            if method.decodes:
                 table |= self._of_images(method, data, test, seed)
             if isinstance(method, Intervention):
                 table |= _told_apart(method, data, self.told, self.told_steps, step_seed(seed, 0, "two samples"))

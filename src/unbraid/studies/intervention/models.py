@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.jobs.schedule import needs_of
+from unbraid.jobs.folder import needs_of
 from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
 from unbraid.runs.folder import Folder, job_folders

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job
-from unbraid.methods.intervention import APPENDIX_C
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.metrics import PROTOCOLS
 from unbraid.studies.intervention.jobs import Examine, Tuned
 
@@ -27,6 +26,15 @@ ABLATIONS: Mapping[str, Settings] = {
     "without difficulty": {"lambda_3": 0.0},
 }
 RIVALS = ("ada_gvae", "factorized_support")  # beyond the paper, on correlated factors
+# Appendix C: settings of the method, by data set.
+APPENDIX_C: Mapping[str, Settings] = {
+    "dsprites": {},
+    "shapes3d": {},
+    "cmnist": {"network": "intervention_cmnist", "latents": 32, "dimensions": 16, "lambda_1": 1.0},
+    "flowers102": {
+        "network": "intervention_flowers", "latents": 48, "dimensions": 16, "lambda_1": 1.0, "lambda_2": 100.0,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -317,7 +325,7 @@ class _Bench:
         return [self._examined(model) for model in models]
 
     def _tuned(self, correlated: bool, seed: int, **settings: Any) -> Tuned:
-        return Tuned(self._train("intervention", correlated, seed, **settings), self.candidates())
+        return Tuned.of(self._train("intervention", correlated, seed, **settings), self.candidates())
 
     def _examined(self, model: Train | Tuned) -> Examine:
         return Examine(model, self.data.metrics, **self.scale.examined)

@@ -9,10 +9,11 @@ from typing import Any
 
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Embed, Train
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.embedding import Embed
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike
-from unbraid.runs.run import full_settings
+from unbraid.runs.identity import full_settings
 
 Settings = Mapping[str, Any]
 _NONE: Settings = MappingProxyType({})

@@ -6,20 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import torch
 
+from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.models import PIXELS
-from unbraid.jobs.schedule import Job
+from unbraid.jobs.job import Job
 from unbraid.metrics import ProtocolLike
 from unbraid.metrics import score as score_codes
 from unbraid.runs.folder import Folder
-from unbraid.runs.run import NUMBERS, Run, full_settings
+from unbraid.runs.identity import NUMBERS, full_settings
+from unbraid.runs.run import Run
 from unbraid.search import History, RPUConfig, evolve, lineage, read_history, rpu
 from unbraid.search.fitness import Score
 from unbraid.search.generations import PopulationConfig
@@ -55,17 +56,22 @@ class Base:
         return catalogue.load(self.data, self.resolution, **self.data_settings)
 
     def content(self) -> dict[str, Any]:
-        return {**asdict(self), "numbers": NUMBERS, "settings": full_settings(self.method, self.settings)}
+        """All of it, with the method's defaults and what is in the user's files."""
+        settings = full_settings(self.method, self.settings)
+        data_settings = catalogue.content(self.data, self.data_settings)
+        return {**asdict(self), "settings": settings, "data_settings": data_settings}
 
     def seconds(self, images: float, models: float) -> float:
         """Of training so many models for a generation, on so many images in all."""
         network = str(full_settings(self.method, self.settings).get("network", ""))
-        return images * (self.resolution**2 / PIXELS.get(network, 1e6) + STEP / 64) + MODEL * models
+        return images * (self.resolution**2 / nets.speed(network) + STEP / 64) + MODEL * models
 
 
 @dataclass(frozen=True)
 class Evolve(Job):
     """A population; without `exploit` a random search, from which the best is chosen at the end."""
+
+    version: ClassVar[int] = NUMBERS
 
     base: Base
     population: PopulationConfig
@@ -82,9 +88,8 @@ class Evolve(Job):
     def label(self) -> str:
         return f"{self.approach}-{self.base.data}"
 
-    def content(self) -> Mapping[str, Any]:
-        score, population = asdict(self.score), asdict(self.population)
-        return {**self.base.content(), "approach": self.approach, "score": score, "population": population}
+    def written(self, name: str, value: Any) -> Any:
+        return self.base.content() if name == "base" else value
 
     @property
     def seconds(self) -> float:
@@ -99,6 +104,8 @@ class Evolve(Job):
 class Recursive(Job):
     """rPU-VAE with 0, 1, … leaf-runs: the last population is trained anew for each number of them."""
 
+    version: ClassVar[int] = NUMBERS
+
     base: Base
     config: RPUConfig
 
@@ -106,8 +113,8 @@ class Recursive(Job):
     def label(self) -> str:
         return f"rpu-{self.base.data}"
 
-    def content(self) -> Mapping[str, Any]:
-        return {**self.base.content(), "approach": "rpu", "config": asdict(self.config)}
+    def written(self, name: str, value: Any) -> Any:
+        return self.base.content() if name == "base" else value
 
     @property
     def seconds(self) -> float:
@@ -150,6 +157,8 @@ class Recursive(Job):
 class Match(Job):
     """A random search by UDR with the budget of an rPU-VAE: as many settings as that trained images for."""
 
+    version: ClassVar[int] = NUMBERS
+
     rival: Recursive
     population: PopulationConfig
     """Of any size: that follows from the rival's budget."""
@@ -157,13 +166,6 @@ class Match(Job):
     @property
     def label(self) -> str:
         return f"match-{self.rival.base.data}"
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return (self.rival,)
-
-    def content(self) -> Mapping[str, Any]:
-        return {**self.rival.base.content(), "approach": "match", "population": asdict(self.population)}
 
     @property
     def seconds(self) -> float:

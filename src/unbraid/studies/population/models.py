@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def meta_epochs(folder: Path) -> pd.DataFrame:
     rows = []
     for path, job in _jobs(folder):
         if job.get("kind") == "Recursive" and (found := _outcome(path)) is not None:
-            told = {"data": job["data"], "seed": job["config"]["seed"], "run": str(path / "rpu")}
+            told = {"data": job["base"]["data"], "seed": job["config"]["seed"], "run": str(path / "rpu")}
             rows += [{**told, **epoch} for epoch in found["metaepochs"]]
     rows.sort(key=lambda row: (row["data"], row["seed"]))
     return with_found(pd.DataFrame(rows))
@@ -90,12 +91,15 @@ def _found(told: list[Mapping[str, float]]) -> list[str]:
 
 
 def _jobs(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The folders of the study's jobs, and what each says it is."""
+    """The folders of the study's jobs, and what each says it is; of a match with the `base` of its rival."""
+    records: dict[Path, dict[str, Any]] = {}
     for path in job_folders(folder / "jobs"):
-        try:
-            yield path, Folder(path).read_json("job")
-        except InputError:
-            continue
+        with suppress(InputError):
+            records[path] = Folder(path).read_json("job")
+    bases = {job.get("id"): job["base"] for job in records.values() if "base" in job}
+    for path, job in records.items():
+        rival = {"base": bases[job["rival"]]} if job.get("rival") in bases else {}
+        yield path, {**job, **rival}
 
 
 def _outcome(path: Path) -> dict[str, Any] | None:
@@ -108,9 +112,11 @@ def _rows(path: Path, job: dict[str, Any]) -> list[dict[str, Any]]:
         row = next(iter(load_runs(path).to_dict("records")), None)
         images = int(job["steps"]) * int(job["settings"]["batch_size"])
         return [] if row is None else [{**row, "approach": job["method"], "trained": images, "lineage": images}]
-    if "approach" not in job:
+    if "base" not in job:
         return []
-    told = {"method": job["method"], "data": job["data"], "approach": job["approach"], "seed": _seed(job)}
+    base = job["base"]
+    approach = str(job["label"]).removesuffix(f"-{base['data']}")
+    told = {"method": base["method"], "data": base["data"], "approach": approach, "seed": _seed(job)}
     found = _outcome(path)
     if found is None:
         standing = _standing(path)

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.models import Train
-from unbraid.jobs.schedule import Job
-from unbraid.methods import METHODS
+from unbraid.jobs.job import Job
+from unbraid.jobs.training import Train
 from unbraid.metrics import ProtocolLike
 from unbraid.search import RPUConfig
 from unbraid.search.fitness import Score
 from unbraid.search.generations import PopulationConfig
-from unbraid.search.hyperparameters import Hyperparameter, search_space
+from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.reduction import ReductionConfig
+from unbraid.search.spaces import search_space
+from unbraid.studies.assumptions.study import STRENGTHS
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
 
 Settings = Mapping[str, Any]
@@ -44,7 +45,7 @@ class Scale:
     images: int
     """That a model of a search, a few-label model and one of the six methods are each trained on."""
     strengths: tuple[int, ...]
-    """Of the six methods, by their place in each sweep."""
+    """Of the six methods, by their index in assumptions' table 3."""
     strength_seeds: int
     labels: int = 1_000
     space: Mapping[str, Hyperparameter] | None = None
@@ -213,7 +214,7 @@ def _few_label(scale: Scale, data: str, more: Settings, seed: int) -> Train:
 
 
 def _baseline(scale: Scale, data: str, method: str, place: int, seed: int) -> Train:
-    ((strength, values),) = METHODS[method].sweep.items()
+    strength, values = STRENGTHS[method]
     return _model(scale, data, method, {**scale.own.get(method, {}), strength: values[place]}, {}, seed)
 
 

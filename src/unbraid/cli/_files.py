@@ -1,0 +1,26 @@
+"""Files that a command writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unbraid.data.atomic import replacing
+from unbraid.errors import InputError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """An OSError in the block becomes an InputError that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """A temporary name to write to, which becomes `path`; an InputError where that cannot be written."""
+    with writing(path), replacing(path) as part:
+        yield part

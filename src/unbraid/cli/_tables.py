@@ -1,0 +1,35 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
+_MEASURED = [
+    "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
+    "scores.modularity", "scores.beta_vae_score", "scores.factor_vae_score", "scores.irs",
+]  # fmt: skip
+
+
+def plain_table(*columns: str, title: str | None = None) -> Table:
+    """A table without lines."""
+    return Table(*columns, box=None, pad_edge=False, title=title)
+
+
+def print_runs(runs: Any) -> None:
+    """Print the settings that differ between runs, and the scores most often asked for, one row per run."""
+    always = ["run", "state", "method", "data", "steps", "seed"]
+    varied = [c for c in runs.columns if c.startswith("settings.") and runs[c].astype(str).nunique() > 1]
+    columns = [c for c in [*always, *varied, *_MEASURED, "seconds"] if c in runs.columns]
+    table = plain_table(*(c.split(".", 1)[-1].replace("dci.disentanglement", "dci") for c in columns))
+    for _, run in runs.iterrows():
+        table.add_row(*["" if run[c] != run[c] or run[c] is None else _cell(run[c]) for c in columns])
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

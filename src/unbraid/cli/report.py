@@ -1,0 +1,26 @@
+"""`unbraid report`: a page about a study or a folder of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unbraid.cli._group import PATH, say
+from unbraid.runs.folder import left_over
+from unbraid.studies import write_report
+
+
+@click.command("report")
+@click.argument("folder", type=PATH)
+@click.option("--out", type=PATH, help="Where to write the report.  [default: FOLDER/report]")
+@click.option("--readme", type=PATH, help="Also put the verdicts into this Markdown file, between its marks.")
+@click.option("--draw", type=int, default=12, help="Draw the pictures of up to this many runs.")
+def command(folder: Path, out: Path | None, readme: Path | None, draw: int) -> None:
+    """Write a page about a study or any folder of runs.
+
+    It has figures, verdicts and a table of the runs, and needs no network.
+    """
+    if earlier := left_over(folder / "jobs"):
+        say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
+    click.echo(write_report(folder, out or folder / "report", readme, draw))

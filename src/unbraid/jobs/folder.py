@@ -1,0 +1,107 @@
+"""The folder of a study.
+
+    study.json           its name and scale, so that `status` and `report` need only the folder
+    plan.json            the ids of the jobs that the study has now
+    jobs/LABEL-ID/       the results of a job: for a training run, the run
+    leases/ID            a file that the process working on a job keeps locked
+    damaged/             folders with damaged files, set aside before their jobs ran again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from unbraid.data.atomic import clear_parts
+from unbraid.errors import InputError
+from unbraid.jobs.job import Job, ordered
+from unbraid.runs.folder import PLAN, Folder, now
+
+
+class StudyFolder:
+    """Where the jobs of a study keep their results, and what state each is in."""
+
+    def __init__(self, out: Path | str) -> None:
+        self.out = Path(out)
+        self._jobs, self._leases = self.out / "jobs", self.out / "leases"
+
+    def folder(self, job: Job) -> Path:
+        return self._jobs / f"{job.label}-{job.id}"
+
+    def lease(self, job: Job) -> Path:
+        return self._leases / job.id
+
+    def status(self, job: Job) -> dict[str, Any]:
+        """What a job's `state.json` says; a damaged one counts as queued here, `faults` names the damage."""
+        try:
+            return Folder(self.folder(job)).state
+        except InputError:
+            return {"state": "queued"}
+
+    def state(self, job: Job) -> str:
+        return str(self.status(job)["state"])
+
+    def begin(self, name: str, scale: str, jobs: Sequence[Job]) -> None:
+        """Write which study the folder is for, or check that it is for this one; and which jobs it has now."""
+        folder = Folder(self.out)
+        clear_parts(self.out)
+        if folder.path("study").exists():
+            study = folder.read_json("study")
+            if (study.get("name"), study.get("scale")) != (name, scale):
+                raise InputError(
+                    f"{self.out} holds the study {study.get('name')} at scale {study.get('scale')}, "
+                    f"not {name} at scale {scale}"
+                )
+        else:
+            self.out.mkdir(parents=True, exist_ok=True)
+            folder.write_json("study", {"name": name, "scale": scale})
+        folder.write_json(PLAN, {"ids": [job.id for job in ordered(jobs)]})
+
+    def faults(self, job: Job, thorough: bool = False) -> list[str]:
+        """What is wrong with a job's folder; nothing where it has none yet."""
+        folder = Folder(self.folder(job))
+        if not folder.folder.is_dir():
+            return [f"{folder.folder} is not a folder"] if folder.folder.exists() else []
+        if not folder.path("state").exists():
+            return [f"{folder.folder} has files but no state.json"] if any(folder.folder.glob("[!.]*")) else []
+        try:
+            if folder.path("job").exists() and folder.read_json("job") != job.record:
+                return [f"{folder.path('job')} is damaged, or another job's"]
+        except InputError as error:
+            return [str(error)]
+        return folder.faults(thorough)
+
+    def set_aside(self, job: Job) -> Path:
+        """Move a job's folder out of the way; gives its new path."""
+        (self.out / "damaged").mkdir(exist_ok=True)
+        source, number = self.folder(job), 1
+        while (target := self.out / "damaged" / f"{source.name}-{number}").exists():
+            number += 1
+        source.rename(target)
+        return target
+
+    def open(self, job: Job) -> Folder:
+        """The job's folder, ready to be worked in: its state is `running` before anything else is in it."""
+        folder = Folder(self.folder(job))
+        folder.folder.mkdir(parents=True, exist_ok=True)
+        for part in folder.folder.glob(".*.part"):  # files that a killed process left half written
+            part.unlink()
+        if self.state(job) == "queued":
+            folder.set_state("running", started=now())
+        folder.write_json("job", job.record)
+        return folder
+
+    def record_failure(self, job: Job, reason: str, trace: str | None = None) -> None:
+        folder, before = self.open(job), self.status(job)
+        kept = {name: before[name] for name in ("started", "seconds") if name in before}
+        folder.set_state("failed", reason=reason, traceback=trace, **kept)
+
+
+def needs_of(folder: Path) -> list[str]:
+    """The ids of the jobs that a job was made from; none where `job.json` cannot be read."""
+    try:
+        needs = Folder(folder).read_json("job").get("needs", [])
+    except InputError:
+        return []
+    return [str(id) for id in needs] if isinstance(needs, list) else []

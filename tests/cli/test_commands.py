@@ -1,0 +1,66 @@
+"""The commands are listed without being imported, and listed as they are."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from unbraid import cli
+from unbraid.cli._methods import SUMMARIES
+from unbraid.methods import METHODS
+
+HEAVY = {"torch", "pandas", "matplotlib", "sklearn", "scipy", "numpy", "lightgbm", "h5py", "PIL", "rich"}
+LOADED = """
+import json, sys
+sys.argv = ["unbraid", *sys.argv[1:]]
+from unbraid.cli import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code, stop.code
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str, cwd: Path | None = None) -> tuple[str, set[str]]:
+    """What the command prints in a fresh process, and the packages it has imported by then."""
+    command = [sys.executable, "-c", LOADED, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, cwd=cwd)
+    return done.stdout, {name.split(".")[0] for name in json.loads(done.stderr)}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]], ids=" ".join)
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    text, modules = loaded(*arguments)
+    assert "Usage:" in text
+    for name in SUMMARIES if "train" in arguments else cli.COMMANDS:
+        assert f"\n  {name} " in text
+    assert not modules & HEAVY
+
+
+def test_a_command_imports_only_what_it_needs() -> None:
+    assert not loaded("data", "list")[1] & {"pandas", "matplotlib", "sklearn", "lightgbm", "ray"}
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_list_has_the_first_line_of_each_commands_help(name: str) -> None:
+    command = cli.app.get_command(click.Context(cli.app), name)
+    assert command is not None
+    assert command.name == name
+    assert str(command.help).splitlines()[0] == cli.COMMANDS[name]
+    assert import_module(f"unbraid.cli.{name}").command is command
+
+
+def test_every_command_is_in_the_list() -> None:
+    modules = {path.stem for path in Path(cli.__file__).parent.glob("*.py") if not path.name.startswith("_")}
+    assert modules == set(cli.COMMANDS)
+
+
+def test_every_method_is_in_the_list() -> None:
+    assert list(SUMMARIES) == list(METHODS)
