@@ -45,9 +45,8 @@ def test_jobs_are_counted_and_all_different(scale: str) -> None:
 def of(scale: str, data: str) -> Counter[tuple[str, bool]]:
     """How many models of each method a data set has, by whether its factors are correlated."""
     models = [job.model for job in jobs(scale) if isinstance(job, Examine)]
-    plain = [model.model if isinstance(model, Tuned) else model for model in models]
-    names = [f"{'tuned ' * isinstance(model, Tuned)}{one.method}" for model, one in zip(models, plain, strict=True)]
-    pairs = zip(names, plain, strict=True)
+    names = [f"{'tuned ' * isinstance(model, Tuned)}{model.method}" for model in models]
+    pairs = zip(names, models, strict=True)
     return Counter((name, "correlated" in one.data_settings) for name, one in pairs if one.data == data)
 
 
