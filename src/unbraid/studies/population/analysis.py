@@ -472,7 +472,10 @@ def report(runs: RunTable) -> list[Section]:
 
 
 def _summary(models: Models, parts: Sequence[Section]) -> Section:
-    named = models.table.frame.replace({"approach": NAMES}) if "approach" in models.table.frame else models.table.frame
+    named = models.table.frame
+    if "approach" in named:
+        order = {name: index for index, name in enumerate(NAMES)}
+        named = named.sort_values("approach", key=lambda names: names.map(order)).replace({"approach": NAMES})
     items: Items = [verdict_table(parts)]
     states = RunTable(named).states("approach", "data", data_name)
     items += tabled("states", "Models that are done, of those there are", states)
