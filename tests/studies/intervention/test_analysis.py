@@ -423,5 +423,5 @@ def test_a_damaged_folder_is_no_end_of_the_report(smoke: Path, tmp_path: Path) -
         path.unlink()
     sections = report(table(copy))
     assert "Could not be shown" in sections[4].text
-    assert "holds no trained model" in sections[4].text
+    assert "has no trained model" in sections[4].text
     assert len(table(copy).faults) == 3

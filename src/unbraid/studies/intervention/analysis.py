@@ -347,7 +347,8 @@ def candidate_table(models: Models) -> pd.DataFrame:
         for pair, own in tried[tried["data"] == data].groupby(weights):
             rows.append({
                 "data": data_name(data), "λ₁": pair[0], "λ₂": pair[1], "difficulty": average(own["difficulty"]),
-                "squared error": average(own["error"]), "chosen": "yes" if (taken == list(pair)).all(axis=1).any() else "",
+                "squared error": average(own["error"]),
+                "chosen": "yes" if (taken == list(pair)).all(axis=1).any() else "",
                 "paper's choice": "yes" if paper.CHOSEN.get(paper.DATA.get(data, "")) == pair else "",
             })  # fmt: skip
     return pd.DataFrame(rows)
