@@ -28,7 +28,7 @@ def tuned(seed: int = 0, **settings: Any) -> Tuned:
 
 def examined(job: Tuned, folder: Path, values: list[float | None]) -> list[Path]:
     """Folders of the candidates' examinations, with these difficulties on training images; None for one that failed."""
-    paths = []
+    paths: list[Path] = []
     for candidate, value in zip(job.candidates, values, strict=True):
         path = folder / f"candidate{len(paths)}"
         path.mkdir(parents=True)
@@ -76,6 +76,6 @@ def test_a_model_that_diverged_has_no_scores(tmp_path: Path) -> None:
     candidate, run, out = tuned().candidates[0], tmp_path / "run", tmp_path / "examine"
     run.mkdir()
     out.mkdir()
-    Folder(run).write_json("state", {"state": "diverged"})
+    Folder(run).set_state("diverged")
     candidate.execute(out, [run])
     assert read_results(out).scores == {candidate.model.id: {}}
