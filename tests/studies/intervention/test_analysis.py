@@ -353,6 +353,15 @@ def test_a_whole_report_judges_every_claim() -> None:
     assert list(verdicts.values()).count("holds") >= 7
 
 
+def test_finished_models_are_counted() -> None:
+    runs = made(by_relation((0.6, 0.58), (0.6, 0.3)))
+    runs.loc[runs["method"] == "ada_gvae", "state"] = "failed"
+    states = analysis.states(of(runs)).set_index(["model", "factors"])
+    assert states.loc[("FactorVAE (γ = 10)", CORRELATED)].tolist() == ["3 of 3"] * 3
+    assert states.loc[("Ada-GVAE", CORRELATED)].tolist() == ["0 of 3", "0 of 3", ""]
+    assert states.index[-1] == ("factorized support", CORRELATED)
+
+
 # The smoke run
 
 

@@ -34,6 +34,7 @@ from unbraid.studies.intervention.models import (
     ERROR,
     INDEPENDENT,
     METRICS,
+    NAMES,
     OTHERS,
     OURS,
     PERMUTED,
@@ -401,11 +402,16 @@ def states(models: Models) -> pd.DataFrame:
     known = models.table.known
     if known.empty:
         return pd.DataFrame()
-    columns = known[["method", "variant", "relation"]].astype(str)
-    names = [f"{Group(m, v).name}: {r}" for m, v, r in columns.itertuples(index=False, name=None)]
-    frame = RunTable(known.assign(model=names).sort_values("model", kind="stable")).states("model", "data", data_name)
-    frame.insert(1, "factors", frame["model"].str.rpartition(": ")[2])
-    return frame.assign(model=frame["model"].str.rpartition(": ")[0])
+    order = {name: index for index, name in enumerate(NAMES)}
+    columns = known[["method", "variant", "relation"]].itertuples(index=False, name=None)
+    groups = [(Group(str(method), str(variant)), str(relation)) for method, variant, relation in columns]
+    ranked = sorted(set(groups), key=lambda one: (order.get(one[0].method, len(order)), one[0].variant, one[1]))
+    counts = RunTable(known.assign(model=[f"{group.name}, {relation}" for group, relation in groups]))
+    frame = counts.states("model", "data", data_name).set_index("model")
+    frame = frame.loc[[f"{group.name}, {relation}" for group, relation in ranked]].reset_index(drop=True)
+    frame.insert(0, "model", [group.name for group, _ in ranked])
+    frame.insert(1, "factors", [relation for _, relation in ranked])
+    return frame
 
 
 # The report
