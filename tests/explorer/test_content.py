@@ -135,7 +135,7 @@ def test_without_decoder_and_data_there_is_nothing_to_show(tmp_path: Path) -> No
 def test_a_run_without_a_model_is_refused(tmp_path: Path) -> None:
     run, data = trained(tmp_path / "run", "beta_vae", learning_rate=1e30, steps=20)
     assert run.state["state"] == "diverged"
-    with pytest.raises(InputError, match="holds no trained model; it is diverged"):
+    with pytest.raises(InputError, match="has no trained model; it is diverged"):
         explore(run, data=data)
 
 

@@ -20,6 +20,7 @@ from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.training import Train, Trained
 from unbraid.search import PopulationConfig, RPUConfig, Score
 from unbraid.search.members import Fitness, LabelFile
+from unbraid.studies.assumptions.jobs import Entangle, Reconstruct
 from unbraid.studies.contrastive.jobs import Probe, Rotate
 from unbraid.studies.intervention.jobs import Examine, Tuned
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
@@ -128,6 +129,8 @@ OTHER: list[tuple[Job, dict[str, Any]]] = [
         {"models": (tiny(9),), "score": Score("mig", points=9), "seed": 9, "labels": LabelFile(Path("a"), "2"),
          "name": "nine"},
     ),
+    (Reconstruct(tiny()), {"model": tiny(9), "images": 9}),
+    (Entangle(tiny()), {"model": tiny(9), "protocol": "dlib"}),
     (Probe(tiny(), 5), {"model": tiny(9), "rows": 9}),
     (Rotate(tiny(), 5), {"model": tiny(9), "rows": 9}),
     (Examine(tiny()), {"model": tiny(9), "metrics": {"mig": {"bins": 9}}, **SIZES}),
