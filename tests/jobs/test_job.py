@@ -113,7 +113,7 @@ TRAIN: dict[str, Any] = {
     "data_settings": {"rows": 9}, "precision": "bf16", "samples": 9, "protocol": "fast", "encoder": tiny(8),
     "start": tiny(8), "keep_state": True, "every": 9, "name": "nine",
 }  # fmt: skip
-SIZES = {"rows": 9, "samples": 9, "values": 9, "images": 9, "told": 9, "told_steps": 9}
+SIZES = {"rows": 9, "samples": 9, "values": 9, "images": 9, "two_sample_images": 9, "two_sample_steps": 9}
 RECURSIVE = Recursive(Base("dsprites"), RPUConfig())
 OTHER: list[tuple[Job, dict[str, Any]]] = [
     (tiny(), TRAIN),
