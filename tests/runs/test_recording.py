@@ -124,14 +124,13 @@ KILLED = """
     import os, random, signal, sys, time
     from pathlib import Path
     import torch
+    import torch._dynamo  # used by all children, imported once
     torch.set_num_threads(1)
     import unbraid
     from unbraid.data import load
-    from unbraid.methods import build
 
     folder, settings = Path(sys.argv[1]), eval(sys.argv[2])
     data = load("dsprites", settings.pop("resolution"))
-    build("beta_vae", data)  # imports what the first optimiser needs, once for all children
 
     def begin(name):
         child = os.fork()

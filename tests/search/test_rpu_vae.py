@@ -335,11 +335,11 @@ def test_a_folder_of_another_one_is_refused(done: RPU) -> None:
 KILLED = """
     import os, signal, sys, threading
     import torch
+    import matplotlib.figure, sklearn.linear_model, torch._dynamo  # used by all children, imported once
     torch.set_num_threads(1)
     from pathlib import Path
     from tests.examples.toy_jobs import Now
-    from tests.examples.toy_rpu import SETTINGS, toy, toy_data
-    from unbraid.methods import build
+    from tests.examples.toy_rpu import toy, toy_data
 
     class Mortal(Now):
         def __init__(self, jobs):
@@ -350,7 +350,7 @@ KILLED = """
                 threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGKILL)).start()
             return super().submit(fn, *args, **kwargs)
 
-    build("beta_tc_vae", toy_data(), SETTINGS)  # imports what the first optimiser needs, once for all children
+    toy_data()
     kills = 0
     for jobs in (4, 9, 20, 10_000):
         child = os.fork()
