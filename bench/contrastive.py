@@ -20,12 +20,13 @@ from torch import Tensor
 
 from unbraid.data import load
 from unbraid.methods import build
-from unbraid.methods._contrastive import info_max, positives
 from unbraid.methods.contrastive import Contrastive
-from unbraid.nets.resnet import RESNETS
+from unbraid.methods.contrastive_losses import info_max, positives
+from unbraid.nets import NETWORKS
 from unbraid.training.device import keep_freed_memory
 
 REGULARIZERS = ("info_min", "ortho", "p_ortho", "hessian")
+RESNETS = [name for name, network in NETWORKS.items() if network.features]
 
 
 def in_turns(work: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     keep_freed_memory()
     data = load("mnist_stl10", 32, digits="sklearn", backgrounds="scenes")
     batch = data.batch(options.pairs, 0)
-    settings = {"network": options.network, "latents": RESNETS[options.network].features, "head": "whole"}
+    settings = {"network": options.network, "latents": NETWORKS[options.network].features, "head": "whole"}
     learner = build("contrastive", data, settings).prepare("cpu", "fp32").train()
     assert isinstance(learner, Contrastive)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unbraid import data as data
     from unbraid import methods as methods
     from unbraid import metrics as metrics
+    from unbraid.explorer.page import explore as explore
     from unbraid.metrics import score as score
     from unbraid.runs.recording import train as train
     from unbraid.runs.run import Run as Run
@@ -31,6 +32,7 @@ _PACKAGES = ("data", "methods", "metrics")
 _MODULES = {
     "Representation": "unbraid.training.representation",
     "Run": "unbraid.runs.run",
+    "explore": "unbraid.explorer.page",
     "load": "unbraid.runs.run",
     "load_runs": "unbraid.runs.table",
     "represent": "unbraid.training.representation",

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from tests.examples.command import Here
+from unbraid.cli import demonstration
 from unbraid.methods import METHODS
+from unbraid.metrics import PROTOCOLS
 
 BAD = [
     (["data", "show", "dsprits"], "there is no data set 'dsprits'; did you mean 'dsprites'?"),
@@ -58,9 +61,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_show_writes_the_same_sheet_in_two_processes(tmp_path: Path) -> None:
-    for name in ["a.png", "b.png"]:
-        done = unbraid("data", "show", "color_dsprites", "--resolution", "32", "--out", name, cwd=tmp_path)
+def test_show_writes_the_same_sheet_in_two_processes(tmp_path: Path, here: Here) -> None:
+    command = ("data", "show", "color_dsprites", "--resolution", "32", "--out")
+    for done in (here(*command, "a.png"), unbraid(*command, "b.png", cwd=tmp_path)):
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     assert Image.open(tmp_path / "a.png").width > 12 * 64
@@ -73,8 +76,8 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, here: Here) -
     assert done.stderr.startswith("unbraid: cannot write file/x.png")
 
 
-def test_list_says_what_is_a_look_alike() -> None:
-    done = unbraid("data", "list")
+def test_list_says_what_is_a_look_alike(here: Here) -> None:
+    done = here("data", "list")
     assert done.stderr == ""
     assert done.returncode == 0
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
@@ -84,7 +87,10 @@ def test_list_says_what_is_a_look_alike() -> None:
     assert lines["dsprites"].rstrip().endswith("yes")
 
 
-def test_demo_draws_trains_and_shows(tmp_path: Path, here: Here) -> None:
+def test_demo_draws_trains_and_shows(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demonstration, "draw_data", partial(demonstration.draw_data, resolution=32))
+    assert demonstration.SHARED["protocol"] in PROTOCOLS  # DCI of three models would take ten seconds
+    monkeypatch.setattr(demonstration, "SHARED", demonstration.SHARED | {"samples": 1000, "protocol": {"mig": {}}})
     done = here("demo", "--steps", "20")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "demo" / "data.png").exists()
@@ -152,7 +158,8 @@ def test_codes_from_elsewhere_are_scored(digits: Path, here: Here) -> None:
 
 
 def test_scores_with_intervals_and_of_a_run(tmp_path: Path, here: Here) -> None:
-    assert here("train", "beta_vae", *TRAIN, "--protocol", "fast").returncode == 0
+    coarse = ("--set", "coarse=orientation=8,x=8,y=4")  # fewer classes to fit for DCI
+    assert here("train", "beta_vae", *TRAIN, *coarse, "--protocol", "fast").returncode == 0
     done = here("score", "run", "--metrics", "mig,irs", "--confidence", "0.9")
     assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["score", "mig", "irs"]
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())["scores"]

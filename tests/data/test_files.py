@@ -21,7 +21,17 @@ import pytest
 
 from unbraid.data import files
 from unbraid.data.files import RemoteFile
-from unbraid.data.sets import cars3d, dsprites_official, flowers102, mnist, mpi3d, shapes3d_official, small_norb, stl10
+from unbraid.data.sets import (
+    cars3d,
+    dsprites_official,
+    flowers102,
+    mnist,
+    mpi3d,
+    scream_dsprites,
+    shapes3d_official,
+    small_norb,
+    stl10,
+)
 from unbraid.errors import InputError
 
 DATA = bytes(range(256)) * 400
@@ -127,7 +137,7 @@ def remote(server: str, *paths: str, sha256: str | None = SHA, **how: Any) -> Re
 
 def left_over(file: RemoteFile) -> list[str]:
     """What lies in the data set's folder, by name."""
-    return sorted(path.name for path in files._place(file).parent.iterdir())
+    return sorted(path.name for path in files._path(file).parent.iterdir())
 
 
 def test_a_good_download_leaves_only_the_file(server: str) -> None:
@@ -197,7 +207,7 @@ def test_without_tag_and_checksum_nothing_is_pieced_together(server: str) -> Non
 def test_a_part_that_is_already_whole_is_only_verified(server: str) -> None:
     page = serve(server)
     file = remote(server)
-    part = files._part(files._place(file))
+    part = files._part(files._path(file))
     part.parent.mkdir(parents=True)
     part.write_bytes(DATA)
     assert files.get(file).read_bytes() == DATA
@@ -207,7 +217,7 @@ def test_a_part_that_is_already_whole_is_only_verified(server: str) -> None:
 def test_a_foreign_part_is_thrown_away(server: str) -> None:
     serve(server)
     file = remote(server)
-    part = files._part(files._place(file))
+    part = files._part(files._path(file))
     part.parent.mkdir(parents=True)
     part.write_bytes(b"something longer than the file" * 10000)
     assert files.get(file).read_bytes() == DATA
@@ -346,7 +356,7 @@ def test_a_disk_that_fills_up_is_said(server: str, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files, "_receive", full)
-    with pytest.raises(InputError, match=r"no room left for a\.bin in"):
+    with pytest.raises(InputError, match=r"no room for a\.bin in"):
         files.get(remote(server))
 
 
@@ -374,7 +384,7 @@ def test_a_killed_download_leaves_only_a_part_and_is_resumed(server: str) -> Non
     try:
         process = multiprocessing.get_context("fork").Process(target=files.get, args=(file,))
         process.start()
-        part = files._part(files._place(file))
+        part = files._part(files._path(file))
         deadline = time.monotonic() + 10
         while files._length(part) == 0 and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -463,7 +473,7 @@ def test_a_gzip_packed_again_is_as_good(tmp_path: Path) -> None:
 def test_every_declared_file_has_a_plausible_address_and_checksum() -> None:
     modules = (cars3d, dsprites_official, flowers102, mnist, shapes3d_official, small_norb, stl10)
     declared = [file for module in modules for file in module.FILES]
-    unverified = [file for variant in mpi3d.FILES.values() for file in variant] + [files.SCREAM]
+    unverified = [file for variant in mpi3d.FILES.values() for file in variant] + [scream_dsprites.SCREAM]
     for file in declared:
         assert file.verifiable, file.name
         assert re.fullmatch(r"[0-9a-f]{64}", file.sha256 or "0" * 64)

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from unbraid.jobs import schedule
 from unbraid.jobs.agreement import Udr
 from unbraid.jobs.folder import StudyFolder
@@ -87,11 +85,6 @@ def told(out: Path, event: str) -> list[str]:
     log = out / "log.txt"
     lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
     return [name for kind, name, _ in lines if kind == event]
-
-
-def threads() -> tuple[int, str | None, str | None]:
-    """How many compute threads this process has, and was told to have."""
-    return torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS"), os.environ.get("OPENBLAS_NUM_THREADS")
 
 
 def tiny(seed: int = 0, **changes: Any) -> Train:

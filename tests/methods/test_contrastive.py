@@ -15,8 +15,8 @@ from tests.examples.squares import paired, squares
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
 from unbraid.methods import Spec, build
-from unbraid.methods._contrastive import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
 from unbraid.methods.contrastive import Contrastive
+from unbraid.methods.contrastive_losses import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
 from unbraid.metrics import probes
 from unbraid.training.loop import train
 from unbraid.training.representation import represent

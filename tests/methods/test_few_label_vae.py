@@ -196,9 +196,9 @@ def test_labels_of_the_users_own(tmp_path: Path) -> None:
     np.save(tmp_path / "labels.npy", labels)
     data = with_labels(pictures, label_file=str(tmp_path / "labels.npy"))
     assert data.labelled.tolist() == [3, 7, 9]
-    assert torch.equal(data.more(torch.tensor([3, 7]))["labels"], torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
-    assert data.more(torch.tensor([9]))["labels"].isnan().tolist() == [[True, False]]
-    assert float(data.more(torch.tensor([9]))["labels"][0, 1]) == 1
+    assert torch.equal(data.extras(torch.tensor([3, 7]))["labels"], torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
+    assert data.extras(torch.tensor([9]))["labels"].isnan().tolist() == [[True, False]]
+    assert float(data.extras(torch.tensor([9]))["labels"][0, 1]) == 1
     list(train(make(), data, steps=2, seed=0))
 
 
@@ -207,7 +207,7 @@ def test_labels_of_the_users_own(tmp_path: Path) -> None:
     [
         ({}, "labels is 0; expected 1 to 36, the rows of the data"),
         ({"labels": 37}, "labels is 37; expected 1 to 36, the rows of the data"),
-        ({"labels": 3, "label_file": "x.npy"}, "labels takes factors for labels and label_file brings your own"),
+        ({"labels": 3, "label_file": "x.npy"}, "labels takes factors as labels and label_file your own"),
         ({"label_file": "nowhere.npy"}, "nowhere.npy does not exist; expected an .npy file of labels"),
     ],
 )
@@ -219,7 +219,7 @@ def test_bad_settings_of_the_labels_are_named(settings: dict[str, Any], message:
 
 def test_bad_labels_are_named(tmp_path: Path) -> None:
     pictures = Rows(squares().images_at(range(36)), torch.zeros(36, 0, dtype=torch.int64), [], [], source="test")
-    with pytest.raises(InputError, match="this data has no factors to take for labels; bring label_file"):
+    with pytest.raises(InputError, match="this data has no factors to use as labels; expected label_file"):
         with_labels(pictures, 5)
     with pytest.raises(InputError, match="no row has a label"):
         LabelledData(squares(), np.full((36, 2), np.nan))

@@ -13,13 +13,14 @@ from torch.distributions import Normal, kl_divergence
 
 from tests.examples.benches import load_bench
 from tests.examples.posteriors import posterior, total_correlation_by_loops, weights_by_definition
-from unbraid.methods._moments import diagonal, off_diagonal
 from unbraid.methods.gaussian import (
     Posterior,
     covariance,
+    diagonal,
     kl_per_latent,
     log_density,
     log_weights,
+    off_diagonal,
     permute_latents,
     total_correlation,
 )

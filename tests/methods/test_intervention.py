@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from tests.examples.squares import squares
 from unbraid.errors import InputError
-from unbraid.methods import METHODS, Spec, build
-from unbraid.methods._intervention import adversarial, intervened, normalised
-from unbraid.methods.intervention import APPENDIX_C, Intervention
+from unbraid.methods import build
+from unbraid.methods.intervention import Intervention
+from unbraid.methods.intervention_losses import adversarial, intervened, normalised
 from unbraid.methods.translation import EDGE, LEAST, Pairs, cross_entropy, difficulty, first_weights
 
 DATA = squares()
@@ -359,24 +359,3 @@ def test_features_of_several_dimensions_are_groups_of_codes() -> None:
     assert make(dimensions=2).code_groups == [[0, 1], [2, 3]]
     with pytest.raises(InputError, match="dimensions is 3; expected a divisor of latents, 4"):
         make(dimensions=3)
-
-
-@pytest.mark.parametrize(
-    ("name", "side", "features", "dimensions", "weights"),
-    [
-        ("dsprites", 64, 10, 1, (0.25, 10.0)),
-        ("shapes3d", 64, 10, 1, (0.25, 10.0)),
-        ("cmnist", 28, 2, 16, (1.0, 10.0)),
-        ("flowers102", 64, 3, 16, (1.0, 100.0)),
-    ],
-)
-def test_appendix_c(name: str, side: int, features: int, dimensions: int, weights: tuple[float, float]) -> None:
-    method = build("intervention", Spec((3, side, side), 100), APPENDIX_C[name])
-    assert isinstance(method, Intervention)
-    assert method.features == features
-    assert method.config.dimensions == dimensions
-    assert (method.hp["lambda_1"], method.hp["lambda_2"], method.hp["lambda_3"]) == (*weights, 1.0)
-    rates = [method.hp[rate] for rate in ("learning_rate", "discriminator_learning_rate", "weight_learning_rate")]
-    assert rates == [1e-4, 1e-4, 1e-5]
-    assert method.hp["batch_size"] == 64
-    assert METHODS["intervention"] is Intervention

@@ -21,7 +21,7 @@ from tests.examples.squares import squares
 from unbraid import methods, nets
 from unbraid.data import FactorData, Rows
 from unbraid.errors import InputError
-from unbraid.methods import METHODS, Batch, Config, Method, Spec, Terms, build, method_class, setting
+from unbraid.methods import METHODS, Batch, Config, Encoding, Method, Spec, Terms, build, method_class, setting
 from unbraid.methods.vae import AutoencoderConfig
 from unbraid.training.loop import train
 
@@ -39,10 +39,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "factor_vae": {"discriminator_layers": 2, "discriminator_width": 32},
     "contrastive": {"network": "resnet_tiny"},
     "intervention": {"translation_width": 8},
-    "infogan_cr": {"contrastive_from": 0, "generator_steps": 1},
+    "infogan_cr": {"contrastive_from": 0, "generator_steps": 1, "channels": 8},
 }
 GAMES = ["infogan_cr"]  # the loss of one side of a game need not fall; tests/methods/ has what it learns
-LONG = {"infogan_cr": 300}  # steps
 
 
 def make(name: str, data: FactorData | None = None, **settings: Any) -> Method:
@@ -92,20 +91,17 @@ def test_there_is_no_page_without_a_method() -> None:
 
 
 @every_method
-def test_a_page_gives_each_settings_default_and_sweep(name: str) -> None:
+def test_a_page_gives_each_settings_default(name: str) -> None:
     page = (PAGES / f"{name}.md").read_text()
     assert len(page.splitlines()) <= 50
     for field in own_settings(name):
-        row = re.search(rf"^\| `{field.name}`( \(live\))? \| (\S+) \|.*\|(.*)\|$", page, re.M)
+        row = re.search(rf"^\| `{field.name}`( \(live\))? \| (\S+) \|", page, re.M)
         assert row is not None, f"{field.name} is not in the table of docs/methods/{name}.md"
-        live, default, sweep = row.groups()
+        live, default = row.groups()
         assert (live is not None) == field.metadata["live"]
         kind = type(field.default)
-        told = {"true": True, "false": False}[default] if kind is bool else kind(default.replace(",", ""))
-        assert told == field.default
-        assert [float(value) for value in sweep.split(",") if value.strip()] == list(
-            METHODS[name].sweep.get(field.name, ())
-        )
+        written = {"true": True, "false": False}[default] if kind is bool else kind(default.replace(",", ""))
+        assert written == field.default
 
 
 def test_the_shared_settings_are_on_the_page_they_share() -> None:
@@ -144,14 +140,13 @@ def test_links_of_the_pages_lead_somewhere() -> None:
 
 
 @every_method
-def test_every_setting_has_a_sentence_and_every_sweep_a_setting(name: str) -> None:
+def test_every_setting_has_a_sentence_and_every_strength_is_a_live_setting(name: str) -> None:
     fields = fields_of(name)
     for field in fields.values():
         assert len(field.metadata["help"]) > 8, field.name
-    for swept, values in METHODS[name].sweep.items():
-        assert type(fields[swept].default) is float
-        for value in values:
-            METHODS[name].config_class.make({swept: value})
+    for strength in METHODS[name].strength:
+        assert type(fields[strength].default) is float
+        assert fields[strength].metadata["live"]
 
 
 @every_method
@@ -238,8 +233,7 @@ def test_it_learns(name: str, likelihood: str, channels: int) -> None:
 def test_it_learns_or_stays_as_it_is(name: str) -> None:
     method = make(name)
     before = copy_of_state(method)
-    steps = LONG.get(name, 60)
-    reports = list(train(method, taught(), steps=steps, seed=0, every=steps // 6))
+    reports = list(train(method, taught(), steps=60, seed=0, every=10))
     if name in IDLE:
         assert all(torch.equal(value, before[key]) for key, value in method.named_parameters())
     elif name in GAMES:
@@ -329,7 +323,7 @@ def test_each_learning_rate_reaches_its_optimiser(name: str) -> None:
 
 @every_method
 def test_live_strengths_change_the_loss(name: str) -> None:
-    for key in METHODS[name].sweep:
+    for key in METHODS[name].strength:
         losses = []
         for strength in (1.0, 50.0):
             method = make(name)
@@ -339,7 +333,51 @@ def test_live_strengths_change_the_loss(name: str) -> None:
         assert losses[0] != losses[1]
 
 
-# Codes
+# Codes and what else a learner can do
+
+
+@every_method
+def test_a_learner_can_do_what_it_declares_and_nothing_else(name: str) -> None:
+    """Others ask for `decodes`, never for the class."""
+    method, batch = make(name), taught().batch_at(range(4))
+    with torch.no_grad():
+        encoding = method.encoding(batch)
+        assert method.gaussian == (encoding.logvar is not None)
+        if encoding.logvar is not None:
+            assert encoding.logvar.shape == encoding.codes.shape
+        groups = method.projection_groups
+        if encoding.projection is not None:
+            assert groups is not None
+            assert encoding.projection.shape == (4, sum(map(len, groups)))
+        able = {
+            "decodes": lambda: method.decode(encoding.codes),
+            "reconstructs": lambda: method.reconstruction(batch["images"], encoding.codes),
+            "measures": lambda: method.measure(batch),
+        }
+        for capability, use in able.items():
+            if getattr(method, capability):
+                assert use() is not None
+            else:
+                with pytest.raises(InputError, match=f"^{type(method).__name__} (has no|measures no) "):
+                    use()
+
+
+def test_a_capability_that_is_not_declared_is_named_at_once() -> None:
+    with pytest.raises(TypeError, match="Forgetful has decode and does not say so; expected decodes = True"):
+
+        class Forgetful(Classifier):
+            def decode(self, codes: Tensor) -> Tensor:
+                return codes
+
+
+@every_method
+def test_a_learner_is_a_leaf_two_levels_below_the_contract(name: str) -> None:
+    """Method, at most one abstract class, and the learner, which no other learner inherits from."""
+    learner = METHODS[name]
+    ancestors = [one for one in learner.mro() if issubclass(one, Method)]
+    assert len(ancestors) <= 3
+    assert not learner.__abstractmethods__
+    assert all(ancestor.__abstractmethods__ for ancestor in ancestors[1:])
 
 
 @every_autoencoder
@@ -364,9 +402,9 @@ def test_a_code_does_not_depend_on_the_batch_it_is_in(name: str) -> None:
     run(method, 5)
     method.eval()
     with torch.no_grad():
-        together = method.codes_of(data.batch_at(range(36)))
-        alone = torch.cat([method.codes_of(data.batch_at([row])) for row in range(36)])
-        backwards = method.codes_of(data.batch_at(range(35, -1, -1))).flip(0)
+        together = method.encoding(data.batch_at(range(36))).codes
+        alone = torch.cat([method.encoding(data.batch_at([row])).codes for row in range(36)])
+        backwards = method.encoding(data.batch_at(range(35, -1, -1))).codes.flip(0)
     assert together.shape == (36, 3)
     assert together.dtype == torch.float32
     assert torch.allclose(together, alone, atol=1e-5)
@@ -406,9 +444,8 @@ class Classifier(Method):
         self.descend("classifier", loss)
         return {"loss": loss.detach(), **{name: value.detach() for name, value in losses.items()}}
 
-    def encode(self, images: Tensor) -> Tensor:
-        codes: Tensor = self.encoder(self.pixels(images))
-        return codes
+    def encoding(self, batch: Batch) -> Encoding:
+        return Encoding(self.encoder(self.pixels(batch["images"])))
 
 
 @dataclass(frozen=True)
@@ -422,6 +459,7 @@ class GAN(Method):
 
     config_class = GANConfig
     config: GANConfig
+    decodes = True
 
     def __init__(self, config: GANConfig, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -441,9 +479,8 @@ class GAN(Method):
         self.descend("critic", critic)
         return {"loss": loss.detach(), "critic": critic.detach()}
 
-    def encode(self, images: Tensor) -> Tensor:
-        codes: Tensor = self.critic(self.pixels(images))
-        return codes
+    def encoding(self, batch: Batch) -> Encoding:
+        return Encoding(self.critic(self.pixels(batch["images"])))
 
     def decode(self, codes: Tensor) -> Tensor:
         images: Tensor = self.generator(codes).sigmoid()

@@ -9,8 +9,7 @@ from torch.distributions import Normal, kl_divergence
 
 from tests.examples.squares import squares
 from unbraid.data import load
-from unbraid.methods import build
-from unbraid.methods.vae import VAE
+from unbraid.methods import Batch, Encoding, build
 from unbraid.metrics import total_correlation
 from unbraid.metrics.elbo import evidence
 from unbraid.training.representation import represent
@@ -41,15 +40,15 @@ def test_where_images_are_drawn_anew_a_reconstruction_is_of_the_image_that_was_e
     """Colours are drawn with every image: a decoder that gives back the colour of what was encoded is right."""
     data = load("color_dsprites", 16)
     method = build("beta_vae", data, {"network": "small", "latents": 3})
-    assert isinstance(method, VAE)
 
-    def posterior(images: Tensor) -> tuple[Tensor, Tensor]:
-        return images.flatten(2).amax(2).float() / 255, torch.full((len(images), 3), -20.0)  # its colour, surely
+    def encoding(batch: Batch) -> Encoding:
+        colour = batch["images"].flatten(2).amax(2).float() / 255
+        return Encoding(colour, torch.full((len(colour), 3), -20.0))
 
     def reconstruction(images: Tensor, codes: Tensor) -> Tensor:
-        return (codes - posterior(images)[0]).abs().sum(1).mean()
+        return (codes - encoding({"images": images}).codes).abs().sum(1).mean()
 
-    method.posterior, method.reconstruction = posterior, reconstruction  # type: ignore[method-assign]
+    method.encoding, method.reconstruction = encoding, reconstruction  # type: ignore[method-assign]
     found = evidence(method, data, represent(method, data, samples=300))
     assert found["reconstruction"] < 0.01
 

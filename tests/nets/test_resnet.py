@@ -5,8 +5,17 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from unbraid import nets
 from unbraid.errors import InputError
-from unbraid.nets.resnet import RESNETS, Block, ResNet, resnet
+from unbraid.nets.resnet import Block, ResNet
+
+RESNETS = [name for name in nets.NETWORKS if name.startswith("resnet")]
+
+
+def resnet(name: str, shape: tuple[int, int, int], outputs: int) -> ResNet:
+    network = nets.encoder(name, shape, outputs)
+    assert isinstance(network, ResNet)
+    return network
 
 
 def shapes_of(name: str, shape: tuple[int, int, int], outputs: int) -> ResNet:
@@ -32,7 +41,8 @@ def test_published_networks_have_their_published_number_of_parameters(name: str,
 @pytest.mark.parametrize("name", RESNETS)
 @pytest.mark.parametrize("shape", [(1, 16, 16), (3, 32, 32)])
 def test_features_and_outputs(name: str, shape: tuple[int, int, int]) -> None:
-    features = RESNETS[name].features
+    features = nets.network(name).features
+    assert features is not None
     network = shapes_of(name, shape, features)
     assert network(torch.empty(2, *shape, device="meta")).shape == (2, features)
     assert isinstance(network.last, nn.Identity)
@@ -43,7 +53,7 @@ def test_another_width_takes_a_linear_layer() -> None:
     with torch.no_grad():
         assert network(torch.rand(2, 3, 16, 16)).shape == (2, 5)
     assert isinstance(network.last, nn.Linear)
-    assert network.last.in_features == RESNETS["resnet_tiny"].features
+    assert network.last.in_features == nets.network("resnet_tiny").features == 64
 
 
 def test_sides_halve_from_stage_to_stage() -> None:
@@ -77,5 +87,5 @@ def test_features_are_in_full_precision() -> None:
 
 
 def test_an_unknown_network_suggests_the_nearest() -> None:
-    with pytest.raises(InputError, match="there is no ResNet 'resnet43'; did you mean 'resnet34'"):
+    with pytest.raises(InputError, match="there is no network 'resnet43'; did you mean 'resnet34'"):
         resnet("resnet43", (3, 64, 64), 512)

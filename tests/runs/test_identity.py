@@ -14,7 +14,7 @@ from unbraid.data import Subset, catalogue
 from unbraid.data.factors import FactorData
 from unbraid.errors import InputError
 from unbraid.jobs.training import Train
-from unbraid.runs.identity import FILES, data_content, plain, run_id
+from unbraid.runs.identity import plain, run_id
 
 GIVEN: dict[str, Any] = {"steps": 2, "seed": 0, "precision": "fp32", "samples": None, "protocol": "dlib"}
 
@@ -75,29 +75,10 @@ def test_ids_do_not_depend_on_paths(tmp_path: Path) -> None:
     assert found["a"] != found["b"] == found["same as b"]
 
 
-def test_a_folder_of_pictures_is_what_is_in_it(tmp_path: Path) -> None:
-    from PIL import Image
-
-    for name, colours in (("here", ("red", "green", "blue")), ("there", ("red", "green", "blue")), ("other", ("red",))):
-        (tmp_path / name).mkdir()
-        for number, colour in enumerate(colours):
-            Image.new("RGB", (16, 16), colour).save(tmp_path / name / f"{number}.png")
-    here, there, other = (data_content("image_folder", 16, {"path": str(tmp_path / name)}) for name in
-                          ("here", "there", "other"))  # fmt: skip
-    assert here == there != other
-    with pytest.raises(InputError, match="nowhere"):
-        data_content("image_folder", 16, {"path": str(tmp_path / "nowhere")})
-
-
 def test_no_data_is_opened_to_know_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "load", None)
     for settings in ({}, {"rows": 200, "correlated": "x,y"}, {"codes": "factors"}):
         assert Train("beta_vae", "dsprites", steps=1, data_settings=settings).id
-
-
-def test_every_setting_that_is_a_file_is_known_as_one() -> None:
-    named = {name for wrapper in catalogue.WRAPPERS for name, text in wrapper.help.items() if ".npy" in text}
-    assert {"row_file", "targets"} <= named <= FILES.keys()
 
 
 def test_plain_values() -> None:

@@ -20,9 +20,8 @@ from matplotlib.image import imread
 from tests.examples.small_population import FLAGS, SETTINGS, SPACE, config, evolve_small, small_data
 from tests.examples.toy_jobs import Now
 from unbraid.cli import app
-from unbraid.data import FactorData, load
+from unbraid.data import Correlated, FactorData, Subset, load
 from unbraid.data.factors import Rows
-from unbraid.data.wrappers.sampling import Correlated, Subset
 from unbraid.errors import InputError
 from unbraid.methods import METHODS, build
 from unbraid.methods.gaussian import kl_per_latent
@@ -151,7 +150,7 @@ def test_every_method_has_a_space_that_it_can_be_given(method: str) -> None:
     space = search_space(method)
     check_space(method, space, {})
     assert {"learning_rate", "batch_size"} <= space.keys()
-    strengths = [name for name in METHODS[method].sweep if name in live_settings(method)]
+    strengths = [name for name in METHODS[method].strength if name in live_settings(method)]
     assert set(strengths) <= space.keys()
     assert "batch_size" not in search_space(method, {"batch_size": 64})
 

@@ -335,6 +335,7 @@ def test_a_folder_of_another_one_is_refused(done: RPU) -> None:
 KILLED = """
     import os, signal, sys, threading
     import torch
+    import matplotlib.figure, sklearn.linear_model, torch._dynamo  # used by all children, imported once
     torch.set_num_threads(1)
     from pathlib import Path
     from tests.examples.toy_jobs import Now

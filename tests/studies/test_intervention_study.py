@@ -20,6 +20,8 @@ from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import ordered
 from unbraid.jobs.schedule import run as run_study
 from unbraid.jobs.training import Train
+from unbraid.methods import Spec, build
+from unbraid.methods.intervention import Intervention
 from unbraid.report import Figure, Judged, Picture, Table, write
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
@@ -27,7 +29,7 @@ from unbraid.studies import open_study
 from unbraid.studies.intervention.jobs import DIFFICULTY, TRAINED_DIFFICULTY, Examine, Tuned
 from unbraid.studies.intervention.models import CANDIDATE, CORRELATED, DIFFICULT, METRICS, OURS, PLAIN, Models
 from unbraid.studies.intervention.report import report, table
-from unbraid.studies.intervention.study import ABLATIONS, SCALES, jobs
+from unbraid.studies.intervention.study import ABLATIONS, APPENDIX_C, SCALES, jobs
 from unbraid.studies.intervention.two_samples import effective_share, two_sample_accuracy
 
 COUNTS = {"paper": 1436, "desk": 276, "smoke": 54}
@@ -43,9 +45,8 @@ def test_jobs_are_counted_and_all_different(scale: str) -> None:
 def of(scale: str, data: str) -> Counter[tuple[str, bool]]:
     """How many models of each method a data set has, by whether its factors are correlated."""
     models = [job.model for job in jobs(scale) if isinstance(job, Examine)]
-    plain = [model.model if isinstance(model, Tuned) else model for model in models]
-    names = [f"{'tuned ' * isinstance(model, Tuned)}{one.method}" for model, one in zip(models, plain, strict=True)]
-    pairs = zip(names, plain, strict=True)
+    names = [f"{'tuned ' * isinstance(model, Tuned)}{model.method}" for model in models]
+    pairs = zip(names, models, strict=True)
     return Counter((name, "correlated" in one.data_settings) for name, one in pairs if one.data == data)
 
 
@@ -236,3 +237,23 @@ def test_a_damaged_folder_is_no_end_of_the_report(smoke: Path, tmp_path: Path) -
         path.write_text("{")
     sections = report(table(copy), copy)
     assert any("Could not be shown" in section.text for section in sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "features", "dimensions", "weights"),
+    [
+        ("dsprites", 64, 10, 1, (0.25, 10.0)),
+        ("shapes3d", 64, 10, 1, (0.25, 10.0)),
+        ("cmnist", 28, 2, 16, (1.0, 10.0)),
+        ("flowers102", 64, 3, 16, (1.0, 100.0)),
+    ],
+)
+def test_appendix_c(name: str, side: int, features: int, dimensions: int, weights: tuple[float, float]) -> None:
+    method = build("intervention", Spec((3, side, side), 100), APPENDIX_C[name])
+    assert isinstance(method, Intervention)
+    assert method.features == features
+    assert method.config.dimensions == dimensions
+    assert (method.hp["lambda_1"], method.hp["lambda_2"], method.hp["lambda_3"]) == (*weights, 1.0)
+    rates = [method.hp[rate] for rate in ("learning_rate", "discriminator_learning_rate", "weight_learning_rate")]
+    assert rates == [1e-4, 1e-4, 1e-5]
+    assert method.hp["batch_size"] == 64

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tests.examples.squares import squares
 from unbraid.data import Rows
 from unbraid.errors import InputError
-from unbraid.methods import Batch, Config, Method, Spec, Terms, build
+from unbraid.methods import Batch, Config, Encoding, Method, Spec, Terms, build
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, Logged, step_seed, train
 
@@ -33,8 +33,8 @@ class Counter(Method):
             for name in ["loss", "reconstruction", "kl"]
         }
 
-    def encode(self, images: Tensor) -> Tensor:
-        return images.flatten(1).float()
+    def encoding(self, batch: Batch) -> Encoding:
+        return Encoding(batch["images"].flatten(1).float())
 
 
 def learner(**settings: Any) -> Method:

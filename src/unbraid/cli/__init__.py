@@ -16,6 +16,8 @@ COMMANDS = {
     "data": "List, show and fetch data sets.",
     "demo": "Train three methods on data drawn here, and show what they learned.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "explore": "Open a run as a page with sliders, or several as a gallery.",
+    "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
     "report": "Write a page about a study or any folder of runs.",

@@ -26,7 +26,7 @@ def list_sets() -> None:
     for declared in catalogue.CATALOGUE.values():
         factors = ", ".join(f"{name} {size}" for name, size in zip(declared.names, declared.sizes, strict=True))
         images = f"{declared.images:,}" if declared.images else "any"
-        table.add_row(declared.name, factors or "none", images, declared.told, "yes" if declared.here else "no")
+        table.add_row(declared.name, factors or "none", images, declared.description, "yes" if declared.here else "no")
     console.print(table)
 
 

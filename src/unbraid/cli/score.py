@@ -13,7 +13,7 @@ from unbraid.cli._tables import console, plain_table
 from unbraid.errors import InputError
 from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.metrics.code_files import CodeTable, read_codes
-from unbraid.pictures.traversals import save_matrices
+from unbraid.pictures.matrices import save_matrices
 from unbraid.runs.run import Run
 
 

@@ -3,8 +3,10 @@
 from unbraid.data.catalogue import CATALOGUE, load
 from unbraid.data.factors import FactorData, Rows
 from unbraid.data.wrappers.codes import CodeData
+from unbraid.data.wrappers.correlated import Correlated
+from unbraid.data.wrappers.held_out import HeldOut
 from unbraid.data.wrappers.pairs import PairData
-from unbraid.data.wrappers.sampling import Correlated, HeldOut, Subset, split
+from unbraid.data.wrappers.subset import Subset, split
 from unbraid.data.wrappers.tasks import RandomTasks, TargetData, TaskData
 
 __all__ = [

@@ -34,7 +34,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def clear_parts(folder: Path) -> None:
-    """Remove what processes of this machine that are no more have left half written in a folder."""
+    """Remove half-written files in a folder whose process on this machine has ended."""
     for part in folder.glob(".*.part"):
         pid = part.suffixes[-2].removeprefix(".") if len(part.suffixes) > 1 else ""
         if pid.isdigit() and not _alive(int(pid)):

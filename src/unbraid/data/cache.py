@@ -1,4 +1,4 @@
-"""What is drawn once and kept: arrays in the user's cache folder, with a checksum, drawn again when damaged."""
+"""Arrays drawn once and kept in the user's cache folder, with a checksum, and redrawn when damaged."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _opened: dict[Path, Array] = {}
 
 
 def cache_folder() -> Path:
-    """Where drawn and downloaded data is kept: $UNBRAID_CACHE, else the system's cache folder for this user."""
+    """The folder of drawn and downloaded data: $UNBRAID_CACHE, else the system's cache folder for this user."""
     return Path(os.environ.get("UNBRAID_CACHE") or user_cache_path("unbraid"))
 
 
 def drawn_array(name: str, shape: tuple[int, ...], dtype: Any, draw: Callable[[], Iterable[Array]]) -> Array:
     """The array `name`, from the cache or drawn now, memory-mapped and read-only.
 
-    `draw` yields it in pieces along the first axis. `name` must change whenever what is drawn does. The file is an
-    ordinary .npy with a SHA-256 behind it: written under a temporary name, synced, renamed.
+    `draw` yields it in pieces along the first axis. `name` must change whenever the contents do. The file is an
+    ordinary .npy followed by its SHA-256: written under a temporary name, synced, renamed.
     """
     path = cache_folder() / "drawn" / f"{name}.npy"
     if path not in _opened:
@@ -51,11 +51,11 @@ def _read(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | N
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             digest = hashlib.sha256()
-            left = size - _DIGEST
-            while left > 0 and (piece := file.read(min(left, 1 << 20))):
+            remaining = size - _DIGEST
+            while remaining > 0 and (piece := file.read(min(remaining, 1 << 20))):
                 digest.update(piece)
-                left -= len(piece)
-            if left != 0 or file.read() != digest.digest():
+                remaining -= len(piece)
+            if remaining != 0 or file.read() != digest.digest():
                 return None
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):

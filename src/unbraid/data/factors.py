@@ -50,8 +50,8 @@ class FactorData(ABC):
 
     `names` and `sizes` list the factors and how many values each has; `image_shape` is (C, H, W). A data set has `len`
     rows; unless a subclass says otherwise they are the full grid of factor values, the last factor fastest. `weights`
-    is None where rows are drawn uniformly, else one positive number a row. A data set without factors (a folder of
-    pictures) has no names, and its rows are all alike to `images`.
+    is None where rows are drawn uniformly, else one positive number per row. A data set without factors (a folder of
+    pictures) has no names, and `images` cannot tell its rows apart.
     """
 
     names: tuple[str, ...]
@@ -61,9 +61,9 @@ class FactorData(ABC):
     content: str = ""  # a digest of the images, where they come from the user's own files
     opened: Mapping[str, Any] | None = None  # the arguments of `load` that open it again
     weights: Tensor | None = None
-    tasks: tuple[int, ...] = ()  # of supervised data, how many classes each task has; 1 where its target is a number
-    codes: int = 0  # of data that gives codes, how many dimensions they have
-    held_out: FactorData | None = None  # rows kept for testing, where some are
+    tasks: tuple[int, ...] = ()  # for supervised data, the classes of each task; 1 where its target is a number
+    codes: int = 0  # dimensions of the codes in a batch, where it holds some
+    held_out: FactorData | None = None  # rows kept for testing
     _cumulative: Tensor | None = None
 
     @abstractmethod
@@ -74,7 +74,7 @@ class FactorData(ABC):
         return math.prod(self.sizes)
 
     def images(self, factors: Table, rng: Rng = None) -> Tensor:
-        """The images with these factors: (n, k) in, uint8 (n, C, H, W) out. `rng` feeds what the factors leave open."""
+        """The images with these factors: (n, k) in, uint8 (n, C, H, W) out. `rng` draws the rest."""
         return self._images(self.check_factors(factors), generator(rng))
 
     def images_at(self, index: Index, rng: Rng = None) -> Tensor:
@@ -93,7 +93,7 @@ class FactorData(ABC):
         return self.batch_at(self.sample_index(n, rng), rng)
 
     def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
-        """What a training step may ask for, by name. Data with more to give (targets, a second view) adds to it."""
+        """What a training step may need, by name. Wrappers add to it (targets, a second view)."""
         return {"images": self.images_at(index, rng), "factors": self.factors_at(index)}
 
     def sample_index(self, n: int, rng: Rng) -> Tensor:
@@ -108,25 +108,25 @@ class FactorData(ABC):
 
     def factors_at(self, index: Index) -> Tensor:
         """The factors of these rows: (n,) in, int64 (n, k) out."""
-        return self.from_codes(self.check_index(index))
+        return self.from_grid(self.check_index(index))
 
     def index_of(self, factors: Table) -> Tensor:
         """The first row that has these factors: (n, k) in, int64 (n,) out."""
-        return self.to_codes(self.check_factors(factors))
+        return self.to_grid(self.check_factors(factors))
 
-    def to_codes(self, factors: Tensor) -> Tensor:
-        """Each factor combination as one number, its place on the full grid: (n, k) -> (n,)."""
-        codes = torch.zeros(len(factors), dtype=torch.int64)
+    def to_grid(self, factors: Tensor) -> Tensor:
+        """Each factor combination as one number, its index on the full grid, last factor fastest: (n, k) -> (n,)."""
+        cells = torch.zeros(len(factors), dtype=torch.int64)
         for column, size in enumerate(self.sizes):
-            codes = codes * size + factors[:, column]
-        return codes
+            cells = cells * size + factors[:, column]
+        return cells
 
-    def from_codes(self, codes: Tensor) -> Tensor:
-        """The inverse of `to_codes`: (n,) -> (n, k)."""
-        factors = torch.empty(len(codes), len(self.sizes), dtype=torch.int64)
+    def from_grid(self, cells: Tensor) -> Tensor:
+        """The inverse of `to_grid`: (n,) -> (n, k)."""
+        factors = torch.empty(len(cells), len(self.sizes), dtype=torch.int64)
         for column in range(len(self.sizes) - 1, -1, -1):
-            factors[:, column] = codes % self.sizes[column]
-            codes = codes // self.sizes[column]
+            factors[:, column] = cells % self.sizes[column]
+            cells = cells // self.sizes[column]
         return factors
 
     def all_factors(self) -> Tensor:
@@ -134,7 +134,7 @@ class FactorData(ABC):
         return self.factors_at(torch.arange(len(self)))
 
     def describe(self) -> dict[str, Any]:
-        """What tells this data from other data, for the identity of a run: no paths, nothing about the machine."""
+        """What distinguishes this data from other data, for the identity of a run: nothing about paths or machine."""
         return {
             "data": self.opened["name"] if self.opened else type(self).__name__,
             "image_shape": list(self.image_shape),
@@ -181,16 +181,16 @@ class FactorData(ABC):
 
 
 class RowLookup:
-    """Finds the rows that have given factors, where rows are not the full grid or a combination stands in several."""
+    """Finds the rows that have given factors, where rows are not the full grid or a combination has several."""
 
     def __init__(self, data: FactorData, factors: Tensor) -> None:
         self._data = data
-        self._codes, self._order = data.to_codes(factors).sort(stable=True)
+        self._cells, self._order = data.to_grid(factors).sort(stable=True)
 
     def _range(self, factors: Tensor) -> tuple[Tensor, Tensor]:
-        codes = self._data.to_codes(factors)
-        start = torch.searchsorted(self._codes, codes)
-        count = torch.searchsorted(self._codes, codes, right=True) - start
+        cells = self._data.to_grid(factors)
+        start = torch.searchsorted(self._cells, cells)
+        count = torch.searchsorted(self._cells, cells, right=True) - start
         if bool((count == 0).any()):
             missing = factors[count == 0][0].tolist()
             named = ", ".join(f"{name}={value}" for name, value in zip(self._data.names, missing, strict=True))
@@ -208,10 +208,10 @@ class RowLookup:
 
 
 class Rows(FactorData):
-    """Stored images, one factor combination a row, in any order and number: MNIST by digit, a folder of pictures.
+    """Stored images with one factor combination per row, in any order and number: MNIST by digit.
 
-    `images(factors, rng)` draws a row at random among those with the factors, so what the factors do not say (who wrote
-    the digit) varies.
+    `images(factors, rng)` draws a row at random among those with the factors, so what the factors do not determine
+    (who wrote the digit) varies.
     """
 
     def __init__(

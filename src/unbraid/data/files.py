@@ -1,4 +1,4 @@
-"""Official files: fetched once, resumed where a download broke off, verified, and never half there under their name."""
+"""Official files: downloaded once, resumed after an interruption, verified, and only whole under their own name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if sys.platform != "win32":
     import fcntl
 
 TIMEOUT = 30.0  # seconds without a byte before a connection counts as broken
-TRIES = 4  # attempts at one mirror that bring the download no further
+TRIES = 4  # attempts at one mirror without progress
 PAUSE = 1.0  # seconds before the second attempt; doubled for each one after it
 _BLOCK = 1 << 20
 _AGENT = "unbraid (a laboratory for disentangled representation learning)"  # some servers refuse urllib's own
@@ -40,10 +40,10 @@ _LASTING = {400, 401, 403, 404, 405, 410, 451}  # answers that another attempt w
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A published file: where it is, and how to tell that it is the right one."""
+    """A published file: its addresses, and how to verify it."""
 
     name: str
-    """Where it is stored, below the cache's `files` folder: `mnist/train-images-idx3-ubyte.gz`."""
+    """Its path below the cache's `files` folder: `mnist/train-images-idx3-ubyte.gz`."""
     urls: tuple[str, ...]
     """Mirrors, in the order they are tried; http and https only."""
     sha256: str | None = None
@@ -51,7 +51,7 @@ class RemoteFile:
     """For files whose publishers give nothing better."""
     size: int | None = None
     contents: str | None = None
-    """SHA-256 of what a .gz file holds: a copy that somebody packed again is as good."""
+    """SHA-256 of what a .gz file holds: a copy that was packed again is accepted."""
 
     @property
     def base(self) -> str:
@@ -62,19 +62,15 @@ class RemoteFile:
         return bool(self.sha256 or self.md5)
 
 
-# The painting behind Scream-dSprites, in the public domain. Wikimedia publishes no checksum that would last.
-SCREAM = RemoteFile("scream/scream.jpg", ("https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",))
-
-
 def stored(file: RemoteFile) -> Path | None:
     """Where the file is on this machine, or None. Its bytes are checked when they are read, by `checked`."""
-    path = _place(file)
+    path = _path(file)
     return path if path.is_file() else None
 
 
 def get(file: RemoteFile) -> Path:
-    """The file's path on this machine, downloaded now unless it is there undamaged."""
-    path = _place(file)
+    """The file's path on this machine, downloaded now unless it exists undamaged."""
+    path = _path(file)
     if path.is_file() and _fault(file, path) is None:
         return path
     for url in file.urls:
@@ -100,12 +96,13 @@ def get(file: RemoteFile) -> Path:
 
 def take(file: RemoteFile, path: str | Path) -> Path:
     """Store a local copy of the file: `path` is the file, or a folder that holds it (directly or one level down)."""
-    source, target = Path(path).expanduser(), _place(file)
+    source, target = Path(path).expanduser(), _path(file)
     if source.is_dir():
-        found = [place for place in (source / file.base, *sorted(source.glob(f"*/{file.base}"))) if place.is_file()]
-        if not found:
+        candidates = [source / file.base, *sorted(source.glob(f"*/{file.base}"))]
+        copies = [path for path in candidates if path.is_file()]
+        if not copies:
             raise InputError(f"{source} does not hold {file.base}")
-        source = found[0]
+        source = copies[0]
     if not source.is_file():
         raise InputError(f"{source} does not exist; expected the file {file.base} or a folder that holds it")
     try:
@@ -149,7 +146,7 @@ _sound: set[tuple[Path, int, int]] = set()  # what this process has verified
 
 
 def needed(data: str, files: Iterable[RemoteFile]) -> list[Path]:
-    """The paths of files that must be there, unread as yet, or an InputError that says how to get them."""
+    """The paths of files that must exist, not yet read, or an InputError that says how to get them."""
     paths = [stored(file) for file in files]
     if None in paths:
         raise InputError(
@@ -159,7 +156,7 @@ def needed(data: str, files: Iterable[RemoteFile]) -> list[Path]:
 
 
 def room_for(need: int, path: Path) -> None:
-    """An InputError where the disk of `path` (which need not exist yet) cannot take `need` more bytes."""
+    """An InputError where the disk of `path` (which need not exist yet) has no room for `need` bytes."""
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     free = shutil.disk_usage(folder).free
     if need > free:
@@ -175,10 +172,10 @@ class _MirrorError(Exception):
 
 
 class _BrokenOffError(Exception):
-    """This attempt failed; another may go on from where it stopped."""
+    """This attempt failed; another may resume it."""
 
 
-def _place(file: RemoteFile) -> Path:
+def _path(file: RemoteFile) -> Path:
     return cache_folder() / "files" / file.name
 
 
@@ -202,19 +199,19 @@ def _writing(file: RemoteFile, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise InputError(f"no room left for {file.base} in {path.parent}; {_MAKE_ROOM}") from error
+            raise InputError(f"no room for {file.base} in {path.parent}; {_MAKE_ROOM}") from error
         raise InputError(f"cannot store {file.base} in {path.parent}: {error.strerror or error}") from error
 
 
 @contextmanager
 def _alone(file: RemoteFile, part: Path) -> Iterator[None]:
-    """Hold the unfinished file for one process: two writers would mix their bytes."""
+    """Lock the unfinished file for one process: two writers would mix their bytes."""
     if sys.platform == "win32":
         yield
         return
-    with part.open("ab") as held:
+    with part.open("ab") as lock:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(f"another process is fetching {file.base}; wait for it to finish") from None
         except OSError:
@@ -227,18 +224,18 @@ def _alone(file: RemoteFile, part: Path) -> Iterator[None]:
 
 
 def _download(file: RemoteFile, url: str, part: Path) -> None:
-    """Bring `part` to its full length, verified. Attempts that get further than any before it are not counted."""
+    """Bring `part` to its full length, verified. Attempts that get further than all before them are not counted."""
     furthest, failures = 0, 0
     while True:
         try:
-            pieced = _length(part) > 0
+            resumed = _length(part) > 0
             _attempt(file, url, part)
             fault = _fault(file, part, noted=False)
             if fault is None:
                 return
             _restart(part)
-            kind = _BrokenOffError if pieced else _MirrorError  # pieces may not have belonged together
-            raise kind(f"sent other bytes: {fault}")
+            failure = _BrokenOffError if resumed else _MirrorError  # parts of two different files, perhaps
+            raise failure(f"sent other bytes: {fault}")
         except _BrokenOffError as error:
             reached = _length(part)
             failures = 0 if reached > furthest else failures + 1
@@ -249,7 +246,7 @@ def _download(file: RemoteFile, url: str, part: Path) -> None:
 
 
 def _attempt(file: RemoteFile, url: str, part: Path) -> None:
-    """One request, which goes on from what `part` holds where that is sure to be the same file."""
+    """One request, which resumes `part` where that is certainly the beginning of the same file."""
     note = _read_note(part)
     same_source = note.get("url") == url
     start = _length(part) if file.verifiable or (same_source and note.get("tag")) else 0
@@ -267,8 +264,8 @@ def _attempt(file: RemoteFile, url: str, part: Path) -> None:
                 return
             _restart(part)
             raise _BrokenOffError("holds a shorter file than before") from error
-        kind = _MirrorError if error.code in _LASTING else _BrokenOffError
-        raise kind(f"answered {error.code} {error.reason}") from error
+        failure = _MirrorError if error.code in _LASTING else _BrokenOffError
+        raise failure(f"answered {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         raise _BrokenOffError(f"cannot be reached ({error.reason})") from error
     except TimeoutError as error:
@@ -280,9 +277,9 @@ def _attempt(file: RemoteFile, url: str, part: Path) -> None:
 def _receive(
     file: RemoteFile, url: str, part: Path, start: int, note: dict[str, str], answer: http.client.HTTPResponse
 ) -> None:
-    """Write the answer's body behind the first `start` bytes of `part`, or over them where the server sends all."""
+    """Write the answer's body after the first `start` bytes of `part`, or over them where the server sends all."""
     if answer.headers.get_content_type() == "text/html" and not file.name.endswith(".html"):
-        raise _MirrorError("answered with a web page in place of the file")
+        raise _MirrorError("answered with a web page instead of the file")
     tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
     if tag.startswith("W/"):
         tag = ""  # a weak tag does not promise the same bytes
@@ -336,8 +333,8 @@ def _opener() -> urllib.request.OpenerDirector:
 
 def _total(span: str) -> int | None:
     """The whole length in a Content-Range header: `bytes 5-9/10`, `bytes */10`."""
-    found = re.search(r"/(\d+)$", span)
-    return int(found[1]) if found else None
+    total = re.search(r"/(\d+)$", span)
+    return int(total[1]) if total else None
 
 
 def _note_path(part: Path) -> Path:
@@ -368,12 +365,12 @@ def _sidecar(path: Path) -> Path:
 
 
 def _finish(file: RemoteFile, part: Path, path: Path) -> Path:
-    """Give the verified file its name. Where no checksum is published, its own is noted to show later damage."""
+    """Give the verified file its name. Where no checksum is published, its own is noted to detect later damage."""
     if not file.verifiable:
         digest = _digest("sha256", part)
         _sidecar(path).write_text(f"{digest}  {path.name}\n")
         warnings.warn(
-            f"no checksum of {file.base} is published: it was taken as it came, its SHA-256 {digest} noted beside it",
+            f"no checksum of {file.base} is published: it is accepted unverified, its SHA-256 {digest} noted beside it",
             stacklevel=3,
         )
     with part.open("r+b") as written:
@@ -386,23 +383,23 @@ def _finish(file: RemoteFile, part: Path, path: Path) -> Path:
 def _fault(file: RemoteFile, path: Path, noted: bool = True) -> str | None:
     """What is wrong with the bytes at `path`, or None. `noted` also compares with the checksum noted beside it."""
     size = path.stat().st_size
-    kind, expected = ("sha256", file.sha256) if file.sha256 else ("md5", file.md5)
+    algorithm, expected = ("sha256", file.sha256) if file.sha256 else ("md5", file.md5)
     if expected is None and noted and _sidecar(path).is_file():
-        kind, expected = "sha256", _sidecar(path).read_text()[:64]
+        algorithm, expected = "sha256", _sidecar(path).read_text()[:64]
     if file.size is not None and size != file.size:
         fault = f"expected {file.size:,} bytes, found {size:,}"
-    elif expected is not None and (found := _digest(kind, path)) != expected:
-        fault = f"{_KINDS[kind]} expected {expected}, found {found}"
+    elif expected is not None and (actual := _digest(algorithm, path)) != expected:
+        fault = f"{_ALGORITHMS[algorithm]} expected {expected}, found {actual}"
     else:
         return None
     return None if file.contents and _digest_of_contents(path) == file.contents else fault
 
 
-_KINDS = {"sha256": "SHA-256", "md5": "MD5"}
+_ALGORITHMS = {"sha256": "SHA-256", "md5": "MD5"}
 
 
-def _digest(kind: str, path: Path) -> str:
-    digest = hashlib.new(kind, usedforsecurity=False)
+def _digest(algorithm: str, path: Path) -> str:
+    digest = hashlib.new(algorithm, usedforsecurity=False)
     with path.open("rb") as reader, progress(f"checking {path.name}", path.stat().st_size, unit="bytes") as advance:
         while block := reader.read(_BLOCK):
             digest.update(block)

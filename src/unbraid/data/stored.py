@@ -60,16 +60,16 @@ class StoredGrid(FactorData):
         return self._read(self.check_index(index))
 
     def _images(self, factors: Tensor, rng: Generator) -> Tensor:
-        return self._read(self.to_codes(factors))
+        return self._read(self.to_grid(factors))
 
     def _read(self, rows: Tensor) -> Tensor:
         if not len(rows):
             return torch.empty(0, *self.image_shape, dtype=torch.uint8)
-        ordered, place = np.unique(rows.numpy(), return_inverse=True)
+        ordered, index = np.unique(rows.numpy(), return_inverse=True)
         images: Array = np.asarray(self._pixels[ordered])
         if self._binary:
             images = np.where(images != 0, np.uint8(255), np.uint8(0))
-        return torch.from_numpy(fit(images, self.image_shape[1])[place]).permute(0, 3, 1, 2).contiguous()
+        return torch.from_numpy(fit(images, self.image_shape[1])[index]).permute(0, 3, 1, 2).contiguous()
 
 
 def check_split(data: str, split: str, known: Iterable[str]) -> None:
@@ -138,20 +138,20 @@ def _archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int]]]:
         with path.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:gz") as archive:
             yield archive, raw.tell
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is damaged or no .tar.gz file: {error}") from error
+        raise InputError(f"{path} is damaged or not a .tar.gz file: {error}") from error
 
 
 def mat_array(where: str, contents: bytes, name: str) -> Array:
-    """The numbers called `name` in a MATLAB file; `where` is what an error calls it."""
+    """The numbers called `name` in a MATLAB file; `where` names it in errors."""
     from scipy.io import loadmat  # slow to import, and few need it
 
     try:
-        found = loadmat(io.BytesIO(contents), variable_names=[name]).get(name)
+        array = loadmat(io.BytesIO(contents), variable_names=[name]).get(name)
     except Exception as error:  # on foreign bytes the parser raises whatever it stumbles over
-        raise InputError(f"{where} is damaged or no MATLAB file: {error}") from error
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "uif":
+        raise InputError(f"{where} is damaged or not a MATLAB file: {error}") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "uif":
         raise InputError(f"{where} has no numbers called '{name}'; it is not the published file")
-    return found
+    return array
 
 
 def npz_member(data: str, file: RemoteFile, member: str, shape: tuple[int, ...]) -> Array:
@@ -180,9 +180,9 @@ def _npz_blocks(path: Path, member: str, shape: tuple[int, ...]) -> Iterator[byt
         with zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as reader:
             version = np.lib.format.read_magic(reader)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            found, fortran_order, dtype = read(reader)
-            if found != shape or dtype != np.uint8 or fortran_order:
-                raise InputError(f"{path}: '{member}' is {dtype} {found}; expected uint8 {shape}")
+            stored_shape, fortran_order, dtype = read(reader)
+            if stored_shape != shape or dtype != np.uint8 or fortran_order:
+                raise InputError(f"{path}: '{member}' is {dtype} {stored_shape}; expected uint8 {shape}")
             while block := reader.read(_BLOCK):
                 yield block
     except KeyError as error:
@@ -190,7 +190,7 @@ def _npz_blocks(path: Path, member: str, shape: tuple[int, ...]) -> Iterator[byt
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} is damaged or no .npz file: {error}") from error
+        raise InputError(f"{path} is damaged or not an .npz file: {error}") from error
 
 
 def _unpack(target: Path, shape: tuple[int, ...], blocks: Iterable[bytes]) -> None:

@@ -10,21 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
-from unbraid.methods import Method, method_class
+from unbraid.methods import method_class
 from unbraid.metrics import ProtocolLike, as_protocol
-from unbraid.runs.identity import NUMBERS, data_content, full_settings
+from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
-
-# What one core of a desk machine does, measured, rough: pixels of training images a second for an encoder and decoder
-# of a network.
-PIXELS = {"assumptions": 1.4e6, "multitask": 0.8e6, "mlp": 2e6, "small": 2.4e6, "tiny": 3.2e6,
-          "resnet_tiny": 0.45e6, "resnet_small": 0.4e6, "resnet34": 0.02e6}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class Train(Job):
     def written(self, name: str, value: Any) -> Any:
         if name == "settings":
             return self.full_settings
-        return data_content(self.data, self.resolution, value) if name == "data_settings" else value
+        return catalogue.content(self.data, value) if name == "data_settings" else value
 
     @property
     def new_steps(self) -> int:
@@ -88,9 +84,10 @@ class Train(Job):
         scoring = 2.0 if self.protocol is None else as_protocol(self.protocol).seconds
         if "images" not in method.needs:
             return self.new_steps * 0.004 + scoring
-        speed = PIXELS.get(self.full_settings.get("network", ""), 1e6)
-        half = 0.5 if method.decode is Method.decode else 1.0  # without a decoder
-        return half * self.images * self.resolution**2 / speed + scoring
+        network, encoder = self.full_settings.get("network", ""), "codes" not in method.needs
+        speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
+        encoded = 1 + len({"partners", "labelled_images"} & set(method.needs))  # images per row of a batch
+        return self.images * encoded * self.resolution**2 / speed + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         self.record_run(folder, needed, self.settings)

@@ -1,4 +1,8 @@
-"""Learners by name. A new one is a file here, a line below and a page in docs/; docs/adding.md walks through it."""
+"""Learners by name, and the contract they share.
+
+A new one is a file here, a line below and a page in docs/; docs/adding.md walks through it. Losses that can be used
+alone are in `gaussian`, `contrastive_losses`, `intervention_losses`, `translation` and beside the learners.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,10 @@ from unbraid.errors import InputError, nearest
 from unbraid.methods.ada_gvae import AdaGVAE
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.autoencoder import Autoencoder
-from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
+from unbraid.methods.base import Batch, Encoding, Method, Terms
 from unbraid.methods.beta_tc_vae import BetaTCVAE
 from unbraid.methods.beta_vae import BetaVAE
+from unbraid.methods.config import Config, Spec, setting
 from unbraid.methods.contrastive import Contrastive
 from unbraid.methods.dip_vae_i import DIPVAEI
 from unbraid.methods.dip_vae_ii import DIPVAEII
@@ -50,7 +55,7 @@ METHODS: dict[str, type[Method]] = {
     "contrastive": Contrastive,
 }
 
-__all__ = ["METHODS", "Batch", "Config", "Method", "Spec", "Terms", "build", "method_class", "setting"]
+__all__ = ["METHODS", "Batch", "Config", "Encoding", "Method", "Spec", "Terms", "build", "method_class", "setting"]
 
 
 def method_class(name: str) -> type[Method]:

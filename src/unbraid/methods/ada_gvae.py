@@ -1,4 +1,4 @@
-"""Ada-GVAE (Locatello et al. 2020): a VAE on pairs that differ in a few factors, nobody says which."""
+"""Ada-GVAE (Locatello et al. 2020): a VAE on pairs that differ in a few unknown factors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unbraid.methods.base import Batch, Terms, setting
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -19,11 +20,11 @@ class Config(AutoencoderConfig):
 
 
 class AdaGVAE(VAE):
-    """loss = reconstruction + β·kl of both images of a pair, which share the latents that seem not to have changed"""
+    """loss = reconstruction + β·kl of both images of a pair, which share the latents that seem unchanged"""
 
     config_class = Config
     needs = ("images", "partners")
-    sweep = {"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)}
+    strength = ("beta",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()
@@ -44,6 +45,11 @@ def share(mean: Tensor, logvar: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     A latent is shared where δ = KL(q(z_j|x₁) ‖ q(z_j|x₂)) is below the middle of the pair's least and greatest. The
     average has the mean of the two means and of the two variances.
+
+    >>> mean = torch.tensor([[0.0, 1.0], [4.0, 1.2]])  # one image and its partner
+    >>> share(mean, torch.zeros(2, 2))[0]
+    tensor([[0.0000, 1.1000],
+            [4.0000, 1.1000]])
     """
     (first, second), (logvar_1, logvar_2) = mean.chunk(2), logvar.chunk(2)
     delta = 0.5 * ((first - second).square() / logvar_2.exp() + (logvar_1 - logvar_2).exp() + logvar_2 - logvar_1 - 1)

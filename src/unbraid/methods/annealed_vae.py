@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from unbraid.methods.base import Terms, setting
+from unbraid.methods.base import Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -23,7 +24,7 @@ class AnnealedVAE(VAE):
 
     config_class = Config
     config: Config
-    sweep = {"c_max": (5.0, 10.0, 25.0, 50.0, 75.0, 100.0)}
+    strength = ("c_max",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

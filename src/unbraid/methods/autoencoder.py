@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods.base import Batch, Method, Spec, Terms
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Spec
 from unbraid.methods.vae import AutoencoderConfig, expected_images, negative_log_likelihood
 
 
@@ -14,6 +15,7 @@ class Autoencoder(Method):
 
     config_class = AutoencoderConfig
     config: AutoencoderConfig
+    decodes = True
 
     def __init__(self, config: AutoencoderConfig, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -29,10 +31,10 @@ class Autoencoder(Method):
         self.descend("autoencoder", reconstruction)
         return {"loss": reconstruction.detach(), "reconstruction": reconstruction.detach()}
 
-    def encode(self, images: Tensor) -> Tensor:
+    def encoding(self, batch: Batch) -> Encoding:
         with self.autocast():
-            codes: Tensor = self.encoder(self.pixels(images))
-        return codes.float()
+            codes = self.encoder(self.pixels(batch["images"]))
+        return Encoding(codes.float())
 
     def decode(self, codes: Tensor) -> Tensor:
         with self.autocast():

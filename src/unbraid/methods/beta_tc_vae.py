@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from unbraid.methods.base import Terms, setting
+from unbraid.methods.base import Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior, total_correlation
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -25,7 +26,7 @@ class BetaTCVAE(VAE):
 
     config_class = Config
     config: Config
-    sweep = {"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)}
+    strength = ("beta",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from unbraid.methods.base import Terms, setting
+from unbraid.methods.base import Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -20,7 +21,7 @@ class BetaVAE(VAE):
     """loss = reconstruction + β·kl"""
 
     config_class = Config
-    sweep = {"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)}
+    strength = ("beta",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

@@ -8,24 +8,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid import nets
 from unbraid.data.wrappers.views import Views
 from unbraid.errors import InputError
-from unbraid.methods import base
-from unbraid.methods._contrastive import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
-from unbraid.methods.base import Batch, Method, Spec, Terms, setting
-from unbraid.nets.resnet import RESNETS, resnet
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Config as BaseConfig
+from unbraid.methods.config import Spec, setting
+from unbraid.methods.contrastive_losses import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
 
 POSITIVES = ("pairs", "joint", "disjoint")
 HEADS = ("parts", "whole", "none")
 
 
 @dataclass(frozen=True)
-class Config(base.Config):
+class Config(BaseConfig):
     batch_size: int = setting(256, "pairs in a batch", low=1, live=True)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
     latents: int = setting(512, "dimensions of the code r", low=1)
-    network: str = setting("resnet34", "the encoder", choices=RESNETS)
-    parts: int = setting(2, "K, how many sub-embeddings", low=1)
+    network: str = setting("resnet34", "network of the encoder", choices=nets.NETWORKS)
+    parts: int = setting(2, "K, the number of sub-embeddings", low=1)
     positives: str = setting(
         "pairs",
         "which views are positives: of one pair, of all pairs with the same labels, for part k with the same label k",
@@ -41,24 +42,23 @@ class Config(base.Config):
     lambda_ortho: float = setting(0.0, "weight of ortho", low=0, live=True)
     lambda_p_ortho: float = setting(0.0, "weight of p_ortho", low=0, live=True)
     lambda_hessian: float = setting(0.0, "weight of hessian", low=0, live=True)
-    crop: float = setting(0.5, "smallest part of the area that a view shows; 1 for no cropping", above=0, high=1)
-    flip: float = setting(0.5, "how many views are mirrored", low=0, high=1)
+    crop: float = setting(0.5, "smallest fraction of the area that a view shows; 1 for no cropping", above=0, high=1)
+    flip: float = setting(0.5, "fraction of views that are mirrored", low=0, high=1)
     colour: float = setting(0.5, "strength of the colour distortion", low=0, high=1)
-    grey: float = setting(0.2, "how many views lose their colour", low=0, high=1)
+    grey: float = setting(0.2, "fraction of views that become grey", low=0, high=1)
 
 
 class Contrastive(Method):
     """loss = sub_info_max + Σ_R λ_R·R, with R of info_min, ortho, p_ortho and hessian
 
-    The code is r, in K parts; z, of which the loss is made, is what the projection networks give. With `head` whole
-    there is one of them, and info_max takes the place of sub_info_max. With `head` none, z is r.
+    The code is r, in K parts; the loss is one of z, which projection networks make of r. With `head` whole there is one
+    of them, and info_max replaces sub_info_max. With `head` none, z is r.
     """
 
     config_class = Config
     config: Config
     needs = ("images", "partners", "shared")
-    sweep = {"lambda_info_min": (0.001, 0.1), "lambda_ortho": (0.001, 0.1), "lambda_p_ortho": (0.001, 0.1),
-             "lambda_hessian": (0.001, 0.1)}  # fmt: skip
+    strength = ("lambda_info_min", "lambda_ortho", "lambda_p_ortho", "lambda_hessian")
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -70,7 +70,7 @@ class Contrastive(Method):
         if config.head == "whole" and config.positives == "disjoint":
             raise InputError("head is 'whole', and positives are disjoint; expected parts or none")
         self.views = Views(config.crop, config.flip, config.colour, config.grey)
-        self.encoder = resnet(config.network, spec.image_shape, config.latents)
+        self.encoder = nets.encoder(config.network, spec.image_shape, config.latents)
         self.heads = nn.ModuleList()
         if config.head == "parts":
             self.heads.extend(_head(len(group), config.projection) for group in self.code_groups)
@@ -87,7 +87,7 @@ class Contrastive(Method):
 
     @property
     def projection_groups(self) -> list[list[int]]:
-        """The parts of what `project` gives."""
+        """The parts of z."""
         width = self.config.latents if self.config.head == "none" else self.config.parts * self.config.projection
         return [part.tolist() for part in torch.arange(width).chunk(self.config.parts)]
 
@@ -99,7 +99,7 @@ class Contrastive(Method):
         return {name: term.detach() for name, term in terms.items()}
 
     def labels(self, shared: Tensor) -> Tensor:
-        """What makes pairs positives of each other: (n, 1), or (n, K) where each part has its own."""
+        """The labels by which pairs are positives of each other: (n, 1), or (n, K) where each part has its own."""
         if self.config.positives == "pairs":
             return torch.arange(len(shared), device=shared.device)[:, None]
         if not shared.shape[1]:
@@ -144,11 +144,12 @@ class Contrastive(Method):
         return F.normalize(z.view(len(z), parts, -1), dim=2)
 
     def project(self, codes: Tensor) -> Tensor:
-        """z of codes r (n, latents), its parts beside each other: float32 (n, d)."""
+        """z of codes r (n, latents), its parts side by side: float32 (n, d)."""
         return self.sub_embeddings(codes.to(self.device)).flatten(1)
 
-    def encode(self, images: Tensor) -> Tensor:
-        return self._encode(self.pixels(images))
+    def encoding(self, batch: Batch) -> Encoding:
+        codes = self._encode(self.pixels(batch["images"]))
+        return Encoding(codes, projection=self.project(codes) if len(self.heads) else None)
 
     def _encode(self, x: Tensor) -> Tensor:
         with self.autocast():
@@ -157,5 +158,5 @@ class Contrastive(Method):
 
 
 def _head(inputs: int, outputs: int) -> nn.Module:
-    """SimCLR's projection network: one hidden layer as wide as what comes in."""
+    """SimCLR's projection network: one hidden layer as wide as its input."""
     return nn.Sequential(nn.Linear(inputs, inputs), nn.ReLU(), nn.Linear(inputs, outputs))

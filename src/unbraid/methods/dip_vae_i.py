@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from unbraid.methods._moments import diagonal, off_diagonal
-from unbraid.methods.base import Terms, setting
-from unbraid.methods.gaussian import Posterior, covariance
+from unbraid.methods.base import Terms
+from unbraid.methods.config import setting
+from unbraid.methods.gaussian import Posterior, covariance, diagonal, off_diagonal
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
 
@@ -22,7 +22,7 @@ class DIPVAEI(VAE):
     """loss = reconstruction + kl + λ_od·off_diagonal + λ_d·diagonal, both of Cov[μ(x)]; λ_d = 10 λ_od."""
 
     config_class = Config
-    sweep = {"lambda_od": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)}
+    strength = ("lambda_od",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from unbraid import nets
 from unbraid.methods._features import feature_columns
-from unbraid.methods.base import Batch, Spec, Terms, setting
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import Spec, setting
 from unbraid.methods.gaussian import Posterior, permute_latents
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -27,13 +28,13 @@ class Config(AutoencoderConfig):
 class FactorVAE(VAE):
     """loss = reconstruction + kl + γ·total_correlation, which is mean(logit₀ - logit₁) of the discriminator.
 
-    The discriminator tells codes of the batch (class 0) from the same codes with each latent permuted (class 1); where
-    features have several dimensions, as intervention compares itself with (section 5.2), each feature as a whole.
+    The discriminator distinguishes codes of the batch (class 0) from the same codes with each latent permuted (class
+    1); with features of several dimensions (intervention's baseline, section 5.2), each feature as a whole.
     """
 
     config_class = Config
     config: Config
-    sweep = {"gamma": (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)}
+    strength = ("gamma",)
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -60,14 +61,14 @@ class FactorVAE(VAE):
         }
 
     def density_ratio(self, z: Tensor) -> Tensor:
-        """mean log q(z)/Π q(z_j) as the discriminator sees it. Its own weights get no gradient here."""
+        """mean log q(z)/Π q(z_j) as the discriminator estimates it. Its own weights get no gradient."""
         self.discriminator.requires_grad_(False)
         logits = self._discriminate(z)
         self.discriminator.requires_grad_(True)
         return (logits[:, 0] - logits[:, 1]).mean()
 
     def discriminator_loss(self, z: Tensor) -> Tensor:
-        """Cross-entropy of telling z from its permutation. The codes are detached: nothing here reaches the encoder."""
+        """Cross-entropy of z against its permutation. The codes are detached: no gradient reaches the encoder."""
         z = z.detach()
         logits = self._discriminate(torch.cat([z, permute_latents(z, self.config.dimensions)]))
         classes = torch.arange(2, device=z.device).repeat_interleave(len(z))

@@ -1,4 +1,4 @@
-"""Hausdorff factorized support (Roth et al. 2023): codes may go together, but every combination must be possible."""
+"""Hausdorff factorized support (Roth et al. 2023): codes may be correlated, but every combination must be possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from unbraid.methods.base import Terms, setting
+from unbraid.methods.base import Terms
+from unbraid.methods.config import setting
 from unbraid.methods.gaussian import Posterior
 from unbraid.methods.vae import VAE, AutoencoderConfig
 
@@ -24,7 +25,7 @@ class FactorizedSupport(VAE):
     """loss = reconstruction + β·kl + γ·support + δ·scale, the last two of the batch's means"""
 
     config_class = Config
-    sweep = {"gamma": (0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)}
+    strength = ("gamma",)
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl, support, scale = q.kl(), support_distance(q.mean), shortfall(q.mean)
@@ -35,8 +36,13 @@ class FactorizedSupport(VAE):
 def support_distance(codes: Tensor) -> Tensor:
     """Σ_{i<j} max_{a,b} min_c (z_ai - z_ci)² + (z_bj - z_cj)² over rows a, b, c of codes (n, d).
 
-    How far the most distant combination of a value of z_i and a value of z_j is from the nearest one that occurs. The
-    search needs no gradient: that of a maximum of minima is the gradient at the place where it is taken.
+    The distance of the most distant combination of a value of z_i and a value of z_j to the nearest one that occurs.
+    The search needs no gradient: that of a maximum of minima is the gradient at the rows that attain it.
+
+    >>> support_distance(torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))  # every combination occurs
+    tensor(0.)
+    >>> support_distance(torch.tensor([[0.0, 0.0], [1.0, 1.0]]))  # (0, 1) does not
+    tensor(1.)
     """
     total = codes.new_zeros(())
     with torch.no_grad():

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import InputError
-from unbraid.methods.base import Batch, Spec, Terms, setting
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import Spec, setting
 from unbraid.methods.gaussian import Posterior, total_correlation
 from unbraid.methods.vae import VAE, AutoencoderConfig
 

@@ -1,4 +1,4 @@
-"""A decoder on the codes of a frozen encoder: how much of the image do they hold?"""
+"""A decoder on the codes of a frozen encoder: how much of the image do they keep?"""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from unbraid import nets
 from unbraid.methods._frozen import OnCodes
-from unbraid.methods.base import Batch, Spec, Terms, setting
-from unbraid.methods.base import Config as BaseConfig
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import Config as BaseConfig
+from unbraid.methods.config import Spec, setting
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Config(BaseConfig):
     """The defaults are multitask's, appendix C.2."""
 
     learning_rate: float = setting(2e-4, "learning rate of Adam at the start", above=0, live=True)
-    network: str = setting("multitask", "network of the decoder", choices=nets.NETWORKS)
+    network: str = setting("multitask", "network of the decoder", choices=nets.PAIRS)
     halve_every: int = setting(0, "steps between two halvings of the learning rate, 0 for none", low=0)
 
 
@@ -28,6 +29,7 @@ class FrozenDecoder(OnCodes):
 
     config_class = Config
     config: Config
+    decodes = measures = True
     needs = ("images", "codes")
 
     def __init__(self, config: Config, spec: Spec) -> None:
@@ -36,19 +38,16 @@ class FrozenDecoder(OnCodes):
         self.decoder = nets.decoder(config.network, spec.codes, spec.image_shape)
         self.add_adam("decoder", self.decoder.parameters())
 
-    def rate(self, name: str) -> float:
-        halvings = self.steps // self.config.halve_every if self.config.halve_every else 0
-        return super().rate(name) * 0.5**halvings
-
     def update(self, batch: Batch) -> Terms:
         error = self._error(batch)
-        self.descend("decoder", error)
+        halvings = self.steps // self.config.halve_every if self.config.halve_every else 0
+        self.descend("decoder", error, decay=0.5**halvings)
         return {"loss": error.detach(), "squared_error": error.detach()}
 
     def _error(self, batch: Batch) -> Tensor:
         x = self.pixels(batch["images"])
         with self.autocast():
-            outputs = self.decoder(self.codes_of(batch))
+            outputs = self.decoder(self.encoding(batch).codes)
         return F.mse_loss(outputs.float(), x)
 
     @torch.no_grad()

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from unbraid.methods._frozen import OnCodes
-from unbraid.methods._tasks import HeadConfig, check_tasks, head_each, measured, task_errors
-from unbraid.methods.base import Batch, Spec, Terms, setting
+from unbraid.methods.base import Batch, Terms
+from unbraid.methods.config import Spec, setting
+from unbraid.methods.task_learner import HeadConfig, check_tasks, head_each, measured, task_errors
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class FrozenHeads(OnCodes):
 
     config_class = Config
     config: Config
+    measures = True
     needs = ("codes", "targets")
 
     def __init__(self, config: Config, spec: Spec) -> None:
@@ -41,7 +43,7 @@ class FrozenHeads(OnCodes):
 
     def _outputs(self, batch: Batch) -> Tensor:
         with self.autocast():
-            outputs: Tensor = self.heads(self.codes_of(batch))
+            outputs: Tensor = self.heads(self.encoding(batch).codes)
         return outputs.float()
 
     @torch.no_grad()

@@ -29,7 +29,11 @@ class Posterior:
 
 
 def kl_per_latent(mean: Tensor, logvar: Tensor) -> Tensor:
-    """½(μ² + σ² - log σ² - 1): (n, d)."""
+    """½(μ² + σ² - log σ² - 1), the divergence of each latent from N(0, 1): (n, d).
+
+    >>> kl_per_latent(torch.tensor([[0.0, 2.0]]), torch.zeros(1, 2))
+    tensor([[0., 2.]])
+    """
     return 0.5 * (mean.square() + logvar.exp() - logvar - 1)
 
 
@@ -47,12 +51,19 @@ def total_correlation(q: Posterior, estimator: str, rows: int) -> Tensor:
       (D-1) log(NM) for D latents: it goes far below 0.
     - `mws`, minibatch weighted sampling: w = 1/(NM). Over the whole data set (M = N) it is the total correlation plus
       (D-1) log N.
-    - `mss`, minibatch stratified sampling: w_ii = 1/N, one other image a stratum's weight (N-M')/(NM'), the rest 1/M',
-      with M' = M-1. Each row of weights sums to 1.
+    - `mss`, minibatch stratified sampling: w_ii = 1/N, one other image the weight of the stratum, (N-M')/(NM'), the
+      rest 1/M', with M' = M-1. Each row of weights sums to 1.
+
+    >>> mean = torch.linspace(-1, 1, 64)[:, None]
+    >>> logvar, _ = torch.full((64, 2), -8.0), torch.manual_seed(0)
+    >>> same = Posterior.draw(mean.repeat(1, 2), logvar)  # both latents hold the same number
+    >>> own = Posterior.draw(torch.cat([mean, mean[torch.randperm(64)]], 1), logvar)
+    >>> bool(total_correlation(same, "mws", rows=64) > total_correlation(own, "mws", rows=64))
+    True
     """
     pairs = log_density(q.sample[:, None], q.mean[None], q.logvar[None])  # (sample i, image k, latent j)
     weights = log_weights(len(q.mean), estimator, rows).to(pairs)
-    joint = torch.logsumexp(weights + pairs.sum(2), 1)  # the weight enters once, not once a latent
+    joint = torch.logsumexp(weights + pairs.sum(2), 1)  # the weight enters once, not once per latent
     marginals = torch.logsumexp(weights[:, :, None] + pairs, 1)
     return (joint - marginals.sum(1)).mean()
 
@@ -78,10 +89,25 @@ def covariance(x: Tensor) -> Tensor:
     return centred.T @ centred / len(x)
 
 
-def permute_latents(z: Tensor, dimensions: int = 1) -> Tensor:
-    """Each column shuffled on its own: a sample of Π q(z_j) from a sample of q(z).
+def off_diagonal(matrix: Tensor) -> Tensor:
+    """Σ_{i≠j} M_ij², both triangles."""
+    return matrix.square().sum() - matrix.diagonal().square().sum()
 
-    Or each feature, where one has so many columns side by side.
+
+def diagonal(matrix: Tensor) -> Tensor:
+    """Σ_i (M_ii - 1)²."""
+    return (matrix.diagonal() - 1).square().sum()
+
+
+def permute_latents(z: Tensor, dimensions: int = 1) -> Tensor:
+    """Each column permuted on its own: a sample of Π q(z_j) from a sample of q(z).
+
+    With `dimensions` above 1, each feature of so many columns side by side as a whole.
+
+    >>> _ = torch.manual_seed(0)
+    >>> z = torch.arange(4.0)[:, None].repeat(1, 2)
+    >>> permute_latents(z).sort(0).values.equal(z)  # each column keeps its values
+    True
     """
     order = torch.rand_like(z[:, ::dimensions]).argsort(0)
     return z.gather(0, order.repeat_interleave(dimensions, 1))

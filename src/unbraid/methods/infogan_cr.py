@@ -1,4 +1,4 @@
-"""InfoGAN-CR (Lin et al. 2020): a GAN whose codes can be told from its images, one by one and in pairs of images."""
+"""InfoGAN-CR (Lin et al. 2020): a GAN whose codes can be read from its images, singly and in pairs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from unbraid import nets
-from unbraid.methods import base
-from unbraid.methods.base import Batch, Method, Spec, Terms, setting
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Config as BaseConfig
+from unbraid.methods.config import Spec, setting
 
 BETAS = (0.5, 0.999)
 
 
 @dataclass(frozen=True)
-class Config(base.Config):
+class Config(BaseConfig):
     learning_rate: float = setting(1e-3, "learning rate of the generator's Adam", above=0, live=True)
     discriminator_learning_rate: float = setting(2e-3, "learning rate of the Adam of D and Q", above=0, live=True)
     contrastive_learning_rate: float = setting(2e-3, "learning rate of the Adam of CR", above=0, live=True)
     latents: int = setting(5, "codes, each uniform from -1 to 1", low=1)
-    noise: int = setting(5, "dimensions of the noise, uniform likewise", low=0)
+    noise: int = setting(5, "dimensions of the noise, uniform from -1 to 1 too", low=0)
     lambda_information: float = setting(0.05, "weight of the information about the codes", low=0, live=True)
     alpha: float = setting(2.0, "weight of the contrastive regularization", low=0, live=True)
     contrastive_from: int = setting(288_000, "steps before the contrastive regularization begins", low=0)
@@ -33,12 +34,13 @@ class Config(base.Config):
 class InfoGANCR(Method):
     """loss = generator + λ·information + α·contrastive, which the generator descends
 
-    D tells real images from generated ones; Q tells the codes of an image, and is the encoder. CR tells which one code
-    two generated images share.
+    D distinguishes real images from generated ones; Q predicts the codes of an image, and is the encoder. CR predicts
+    which one code two generated images share.
     """
 
     config_class = Config
     config: Config
+    decodes = True
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -51,9 +53,9 @@ class InfoGANCR(Method):
         )
         pairs = nets.infogan_trunk((2 * channels, height, width), config.channels)
         self.cr = nn.Sequential(pairs, nn.Linear(128, config.latents))
-        telling = nn.ModuleList([self.trunk, self.d, self.q])
+        discriminators = nn.ModuleList([self.trunk, self.d, self.q])
         self.add_adam("generator", self.generator.parameters(), betas=BETAS)
-        self.add_adam("discriminator", telling.parameters(), "discriminator_learning_rate", BETAS)
+        self.add_adam("discriminator", discriminators.parameters(), "discriminator_learning_rate", BETAS)
         self.add_adam("contrastive", self.cr.parameters(), "contrastive_learning_rate", BETAS)
 
     def update(self, batch: Batch) -> Terms:
@@ -66,7 +68,7 @@ class InfoGANCR(Method):
             self.descend("contrastive", self._contrastive(images, pairs[1]))
         with torch.no_grad():
             fake = self._generate(inputs)
-        logits, information = self._told(torch.cat([fake, real]), inputs)
+        logits, information = self._discriminate(torch.cat([fake, real]), inputs)
         discriminator = F.softplus(logits[: len(fake)]).mean() + F.softplus(-logits[len(fake) :]).mean()
         self.descend("discriminator", discriminator + self.hp["lambda_information"] * information)
         for network in (self.trunk, self.d, self.q, self.cr):
@@ -79,7 +81,7 @@ class InfoGANCR(Method):
         return {name: term.detach() for name, term in (terms | {"discriminator": discriminator}).items()}
 
     def _generator_terms(self, inputs: Tensor, pairs: tuple[Tensor, Tensor], contrasting: bool) -> Terms:
-        logits, information = self._told(self._generate(inputs), inputs)
+        logits, information = self._discriminate(self._generate(inputs), inputs)
         generator = F.softplus(-logits).mean()
         loss = generator + self.hp["lambda_information"] * information
         contrastive = loss.new_zeros(())
@@ -88,8 +90,8 @@ class InfoGANCR(Method):
             loss = loss + self.hp["alpha"] * contrastive
         return {"loss": loss, "generator": generator, "information": information, "contrastive": contrastive}
 
-    def _told(self, images: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """D's logits of images (m,), and -log Q of the codes in `inputs` given the first of them, generated from these.
+    def _discriminate(self, images: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """D's logits of images (m,), and -log Q of the codes in `inputs`, from which the first of them were generated.
 
         Q is a Gaussian of unit variance, without its constant.
         """
@@ -105,7 +107,7 @@ class InfoGANCR(Method):
         return F.cross_entropy(logits.float(), shared)
 
     def _draw(self, n: int) -> Tensor:
-        """Codes and noise (n, d), two at least: batch norm needs more than one."""
+        """Codes and noise (n, d), at least two rows: batch norm needs more than one."""
         width = self.config.latents + self.config.noise
         return 2 * torch.rand(max(n, 2), width, device=self.device) - 1
 
@@ -128,11 +130,11 @@ class InfoGANCR(Method):
             logits: Tensor = self.generator(inputs)
         return logits.float().sigmoid()
 
-    def encode(self, images: Tensor) -> Tensor:
+    def encoding(self, batch: Batch) -> Encoding:
         with self.autocast():
-            codes: Tensor = self.q(self.trunk(self.pixels(images)))
-        return codes.float()
+            codes = self.q(self.trunk(self.pixels(batch["images"])))
+        return Encoding(codes.float())
 
     def decode(self, codes: Tensor) -> Tensor:
-        """The images of these codes with all noise at 0, the middle of its range."""
+        """The images of these codes with all noise 0, the middle of its range."""
         return self._generate(F.pad(codes.to(self.device), (0, self.config.noise)))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods import _intervention, translation
+from unbraid.methods import intervention_losses, translation
 from unbraid.methods._features import feature_columns
-from unbraid.methods.base import Batch, Method, Spec, Terms, setting
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Spec, setting
 from unbraid.methods.translation import Pairs
 from unbraid.methods.vae import AutoencoderConfig, expected_images, negative_log_likelihood
 
@@ -22,7 +21,7 @@ WEIGHTINGS = ("learned", "equal")
 @dataclass(frozen=True)
 class Config(AutoencoderConfig):
     network: str = setting(
-        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.NETWORKS
+        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.PAIRS
     )
     dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
     lambda_1: float = setting(0.25, "weight of the image restored by the second intervention", low=0, live=True)
@@ -36,25 +35,15 @@ class Config(AutoencoderConfig):
     translation_width: int = setting(64, "hidden units of the translation network", low=1)
 
 
-# Appendix C, by data set.
-APPENDIX_C: Mapping[str, Mapping[str, Any]] = {
-    "dsprites": {},
-    "shapes3d": {},
-    "cmnist": {"network": "intervention_cmnist", "latents": 32, "dimensions": 16, "lambda_1": 1.0},
-    "flowers102": {
-        "network": "intervention_flowers", "latents": 48, "dimensions": 16, "lambda_1": 1.0, "lambda_2": 100.0,
-    },
-}  # fmt: skip
-
-
 class Intervention(Method):
     """loss = reconstruction + λ₁·intervention + λ₂·adversarial + λ₃·difficulty (equation 3)
 
-    Encoder, decoder and weight network descend it, the discriminator climbs it, all by one gradient.
+    Encoder, decoder and weight network descend it, the discriminator ascends it, all by one gradient.
     """
 
     config_class = Config
     config: Config
+    decodes = True
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -79,7 +68,7 @@ class Intervention(Method):
         terms["loss"].backward()  # type: ignore[no-untyped-call]
         for parameter in self.discriminator.parameters():
             if parameter.grad is not None:
-                parameter.grad.neg_()  # it climbs
+                parameter.grad.neg_()  # it ascends
         for name in self.optimisers:
             self.step(name)
         return {name: term.detach() for name, term in terms.items()}
@@ -110,7 +99,7 @@ class Intervention(Method):
     def exchange(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Reconstructions of uint8 images, the same with a random feature of another of them, and the weights of these.
 
-        What proposition 2 speaks of: the intervened images, so weighted, should be distributed as the others.
+        By proposition 2 the intervened images, so weighted, should be distributed as the others.
         """
         n, z = len(images), self.encode(images)
         k = torch.randint(self.features, (n,), device=z.device)
@@ -118,16 +107,16 @@ class Intervention(Method):
         return self.decode(z), moved, self._weights(moved)
 
     def _restored(self, x: Tensor, z: Tensor, moved: Tensor, k: Tensor) -> Tensor:
-        """L_in: intervention 2 sets feature k of the encoded intervened images back, which should give x again."""
+        """L_in: intervention 2 restores feature k of the encoded intervened images, which should give x again."""
         outputs = self._outputs(self._intervene(self._codes(moved), z, k))
         return negative_log_likelihood(outputs, x, self.config.likelihood)
 
     def _adversarial(self, images: Tensor) -> Tensor:
-        """L_adv of reconstructions, the real images, and as many intervened ones behind them."""
+        """L_adv of reconstructions, the real images, followed by as many intervened ones."""
         with self.autocast():
             logits = self.discriminator(images)
         real, fake = logits.float()[:, 0].chunk(2)
-        return _intervention.adversarial(real, fake, self._weights(images[len(images) // 2 :]))
+        return intervention_losses.adversarial(real, fake, self._weights(images[len(images) // 2 :]))
 
     def _weights(self, moved: Tensor) -> Tensor:
         """W(x̂')/N of intervened images, (n,)."""
@@ -135,7 +124,7 @@ class Intervention(Method):
             return moved.new_ones(len(moved))
         with self.autocast():
             logits = self.weight_network(moved)
-        return _intervention.normalised(logits.float()[:, 0])
+        return intervention_losses.normalised(logits.float()[:, 0])
 
     def _translation_codes(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """The batch's codes with one of its values of a random feature in all of them, and with another."""
@@ -145,7 +134,7 @@ class Intervention(Method):
         return self._intervene(z, z[a].expand_as(z), k), self._intervene(z, z[b].expand_as(z), k)
 
     def _difficulty(self, images: Tensor) -> Tensor:
-        """L_diff of images u and as many v behind them: half of the pairs train the translation, the others test it."""
+        """L_diff of images u, followed by as many v: half of the pairs train the translation, the others test it."""
         u, v = images.flatten(1).chunk(2)
         n, config = len(u), self.config
         train, test = (Pairs(u[None, rows], v[None, rows]) for rows in (slice(0, (n + 1) // 2), slice(n // 2, n)))
@@ -154,7 +143,7 @@ class Intervention(Method):
         return translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
 
     def _intervene(self, codes: Tensor, others: Tensor, features: Tensor) -> Tensor:
-        return _intervention.intervened(codes, others, features, self.config.dimensions)
+        return intervention_losses.intervened(codes, others, features, self.config.dimensions)
 
     def _codes(self, x: Tensor) -> Tensor:
         with self.autocast():
@@ -166,8 +155,8 @@ class Intervention(Method):
             outputs: Tensor = self.decoder(codes)
         return outputs.float()
 
-    def encode(self, images: Tensor) -> Tensor:
-        return self._codes(self.pixels(images))
+    def encoding(self, batch: Batch) -> Encoding:
+        return Encoding(self._codes(self.pixels(batch["images"])))
 
     def decode(self, codes: Tensor) -> Tensor:
         return expected_images(self._outputs(codes.to(self.device)), self.config.likelihood)

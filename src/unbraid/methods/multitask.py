@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods._tasks import TaskLearner, head_each
+from unbraid.methods.task_learner import TaskLearner, head_each
 
 
 class Multitask(TaskLearner):
@@ -14,6 +14,6 @@ class Multitask(TaskLearner):
     def make_heads(self) -> nets.Heads:
         return head_each(self.config, self.config.latents, self.spec.tasks)
 
-    def outputs(self, codes: Tensor) -> Tensor:
-        found: Tensor = self.heads(codes)
-        return found
+    def outputs(self, codes: Tensor, tasks: slice) -> Tensor:
+        outputs: Tensor = self.heads(codes, tasks)
+        return outputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods._tasks import TaskLearner
+from unbraid.methods.task_learner import TaskLearner
 
 
 class OneHead(TaskLearner):
@@ -16,6 +16,6 @@ class OneHead(TaskLearner):
         outputs = len(tasks) * max(tasks)
         return nets.Heads(1, config.latents, outputs, config.head_width, config.head_layers, config.activation)
 
-    def outputs(self, codes: Tensor) -> Tensor:
-        found: Tensor = self.heads(codes)
-        return found.view(len(codes), len(self.spec.tasks), -1).transpose(0, 1)
+    def outputs(self, codes: Tensor, tasks: slice) -> Tensor:
+        outputs: Tensor = self.heads(codes)
+        return outputs.view(len(codes), len(self.spec.tasks), -1).transpose(0, 1)[tasks]

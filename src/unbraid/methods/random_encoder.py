@@ -1,13 +1,13 @@
-"""An encoder as it starts: what a representation is worth before anything is learned."""
+"""An untrained encoder: what a representation is worth before anything is learned."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods._tasks import TaskConfig, head_each, measured
-from unbraid.methods.base import Batch, Method, Spec, Terms
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Spec
+from unbraid.methods.task_learner import TaskConfig, head_each, measured
 
 
 class RandomEncoder(Method):
@@ -15,6 +15,7 @@ class RandomEncoder(Method):
 
     config_class = TaskConfig
     config: TaskConfig
+    measures = True
 
     def __init__(self, config: TaskConfig, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -24,14 +25,14 @@ class RandomEncoder(Method):
     def update(self, batch: Batch) -> Terms:
         return {"loss": torch.zeros((), device=self.device)}
 
-    def encode(self, images: Tensor) -> Tensor:
+    def encoding(self, batch: Batch) -> Encoding:
         with self.autocast():
-            codes: Tensor = self.encoder(self.pixels(images))
-        return codes.float()
+            codes = self.encoder(self.pixels(batch["images"]))
+        return Encoding(codes.float())
 
     @torch.no_grad()
     def measure(self, batch: Batch) -> Terms:
-        """The errors of heads that have learned nothing either; nothing on data without tasks."""
+        """The errors of heads that have not learned either; empty on data without tasks."""
         if self.heads is None:
             return {}
         with self.autocast():

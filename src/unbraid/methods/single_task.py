@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from unbraid import nets
 from unbraid.errors import InputError
-from unbraid.methods._tasks import TaskConfig, TaskLearner, head_each, task_errors
-from unbraid.methods.base import Spec, Terms, setting
+from unbraid.methods.config import Spec, setting
+from unbraid.methods.task_learner import TaskConfig, TaskLearner, head_each
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,11 @@ class SingleTask(TaskLearner):
     def __init__(self, config: Config, spec: Spec, encoder: nn.Module | None = None) -> None:
         if spec.tasks and config.task >= len(spec.tasks):
             raise InputError(f"task is {config.task}; the data has {len(spec.tasks)} tasks, the first is 0")
-        super().__init__(config, spec, encoder)
+        super().__init__(config, spec, encoder, slice(config.task, config.task + 1))
 
     def make_heads(self) -> nets.Heads:
         return head_each(self.config, self.config.latents, self.spec.tasks)
 
-    def outputs(self, codes: Tensor) -> Tensor:
-        found: Tensor = self.heads(codes)
-        return found
-
-    def loss(self, codes: Tensor, targets: Tensor) -> Terms:
-        chosen = slice(self.config.task, self.config.task + 1)
-        with self.autocast():
-            outputs = self.heads(codes, chosen)
-        (error,) = task_errors(outputs, targets[:, chosen], self.spec.tasks[chosen])
-        return {"loss": error, "error": error}
+    def outputs(self, codes: Tensor, tasks: slice) -> Tensor:
+        outputs: Tensor = self.heads(codes, tasks)
+        return outputs

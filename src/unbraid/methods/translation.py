@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
-EDGE = 0.02  # a copy of a black pixel is believed to be black with a probability of 1 - EDGE
+EDGE = 0.02  # a copied black pixel is predicted to be black with probability 1 - EDGE
 LEAST = 0.01  # squared distance of images from their mean below which they count as equal
 Weights = Sequence[Tensor]  # of the hidden layer, of the output, and the output's bias
 
@@ -57,7 +57,7 @@ class Translation:
 
 
 def cross_entropy(v: Tensor, logits: Tensor) -> Tensor:
-    """crossentropy(v, M(u)) in nats an image: summed over pixels, averaged over images, (tasks,)."""
+    """crossentropy(v, M(u)) in nats per image: summed over pixels, averaged over images, (tasks,)."""
     return F.binary_cross_entropy_with_logits(logits, v, reduction="none").sum(2).mean(1)
 
 
@@ -65,7 +65,15 @@ def difficulty(train: Pairs, test: Pairs, weights: Weights, steps: int, rate: fl
     """L̃_trans of algorithm 1, (tasks,): the cross-entropy of the test pairs after `steps` of M on the training pairs.
 
     θ_M ← θ_M - α ∇L_trans(θ_M), α = `rate`; for the hidden layer, whose gradient is a sum over pixels, over their
-    number. With `through` the result can be differentiated through these steps, by what made u and v.
+    number. With `through` the result can be differentiated through these steps, with respect to u and v.
+
+    >>> u = torch.tensor([[[0.0, 0.0], [1.0, 1.0]]])  # one task, two images of two pixels
+    >>> copies, inverted = Pairs(u, u), Pairs(u, 1 - u)
+    >>> def hard(pairs):
+    ...     weights = first_weights(pairs, width=8, rng=torch.Generator().manual_seed(0))
+    ...     return difficulty(pairs, pairs, weights, steps=5, rate=0.5, through=False)
+    >>> hard(copies) < hard(inverted)  # M starts as a copy
+    tensor([True])
     """
     model = Translation.of(train.u)
     rates = (rate / train.u.shape[2], rate, rate)

@@ -9,23 +9,31 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unbraid import nets
-from unbraid.methods.base import Batch, Config, Method, Spec, Terms, setting
+from unbraid.methods.base import Batch, Encoding, Method, Terms
+from unbraid.methods.config import Config, Spec, setting
 from unbraid.methods.gaussian import Posterior
 
 
 @dataclass(frozen=True)
 class AutoencoderConfig(Config):
-    """What every encoder-decoder pair may set."""
+    """Settings of every encoder-decoder pair."""
 
     latents: int = setting(10, "dimensions of the code", low=1)
-    network: str = setting("assumptions", "encoder and decoder", choices=nets.NETWORKS)
+    network: str = setting("assumptions", "encoder and decoder", choices=nets.PAIRS)
     likelihood: str = setting(
         "bernoulli", "p(x|z): Bernoulli pixels, or Gaussian ones of unit variance", choices=("bernoulli", "gaussian")
     )
 
 
 def negative_log_likelihood(outputs: Tensor, images: Tensor, likelihood: str) -> Tensor:
-    """-log p(x|z) summed over pixels, averaged over the batch; without its constant where p is Gaussian."""
+    """-log p(x|z) summed over pixels, averaged over the batch; without its constant where p is Gaussian.
+
+    `outputs` are logits where p is `bernoulli`, else means.
+
+    >>> import torch
+    >>> negative_log_likelihood(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2), "bernoulli")  # 4 log 2
+    tensor(2.7726)
+    """
     if likelihood == "bernoulli":
         total = F.binary_cross_entropy_with_logits(outputs, images, reduction="sum")
     else:
@@ -39,10 +47,14 @@ def expected_images(outputs: Tensor, likelihood: str) -> Tensor:
 
 
 class VAE(Method):
-    """-ELBO and a regularizer. A variant gives `loss`: its terms by name, the objective under `loss`."""
+    """-ELBO and a regularizer. A variant defines `loss`: its terms by name, the objective under `loss`.
+
+    A variant whose step has more to it (an adversary, pairs of images, labels) defines `update` too.
+    """
 
     config_class = AutoencoderConfig
     config: AutoencoderConfig
+    gaussian = decodes = reconstructs = True
 
     def __init__(self, config: AutoencoderConfig, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -61,7 +73,7 @@ class VAE(Method):
         return {name: term.detach() for name, term in terms.items()}
 
     def autoencode(self, images: Tensor) -> tuple[Posterior, Tensor]:
-        """A sample of the posterior and how well it reconstructs."""
+        """The posterior with a sample, and -log p(x|z) of the sample."""
         x = self.pixels(images)
         q = Posterior.draw(*self._posterior(x))
         return q, self._reconstruction(x, q.sample)
@@ -72,7 +84,6 @@ class VAE(Method):
         return negative_log_likelihood(outputs.float(), x, self.config.likelihood)
 
     def reconstruction(self, images: Tensor, codes: Tensor) -> Tensor:
-        """-log p(x|z) of uint8 images given codes, summed over pixels, averaged over images."""
         return self._reconstruction(self.pixels(images), codes.to(self.device))
 
     def _posterior(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,12 +92,8 @@ class VAE(Method):
         mean, logvar = outputs.float().chunk(2, 1)
         return mean, logvar
 
-    def posterior(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of q(z|x): uint8 (n, C, H, W) -> two (n, d)."""
-        return self._posterior(self.pixels(images))
-
-    def encode(self, images: Tensor) -> Tensor:
-        return self.posterior(images)[0]
+    def encoding(self, batch: Batch) -> Encoding:
+        return Encoding(*self._posterior(self.pixels(batch["images"])))
 
     def decode(self, codes: Tensor) -> Tensor:
         with self.autocast():

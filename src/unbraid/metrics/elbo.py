@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
 from unbraid.methods.gaussian import kl_per_latent
-from unbraid.methods.vae import VAE
 from unbraid.metrics import total_correlation
 from unbraid.progress import progress
 from unbraid.training.representation import Representation
@@ -25,37 +24,45 @@ def evidence(
 ) -> dict[str, float]:
     """The unsupervised scores of assumptions, section 5.5, by name; none if the encoder is not Gaussian.
 
-    `reconstruction` (-log p(x|z) with a sampled z) and `kl` in nats per image, `elbo` = -reconstruction - kl,
-    `active_latents` (mean KL above 0.01), and the Gaussian total correlation of the means and of samples from q(z|x):
-    `total_correlation_mean`, `total_correlation_sampled`. All use at most 10,000 images of the representation.
-    `epsilon` is the setting of `total_correlation`: 0 in the reference code, 1e-5 in the paper.
+    `kl` in nats per image, `active_latents` (mean KL above 0.01), and the Gaussian total correlation of the means and
+    of samples from q(z|x): `total_correlation_mean`, `total_correlation_sampled`. Where the method has a likelihood of
+    images also `reconstruction` (-log p(x|z) with a sampled z) and `elbo` = -reconstruction - kl. All use at most
+    10,000 images of the representation. `epsilon` is the setting of `total_correlation`: 0 in the reference code, 1e-5
+    in the paper.
     """
-    if not isinstance(method, VAE) or representation.logvar is None:
+    if representation.logvar is None:
         return {}
     rng = generator(rng)
     chosen = torch.randperm(len(representation.rows), generator=rng)[:ROWS]
     mean, logvar, rows = representation.codes[chosen], representation.logvar[chosen], representation.rows[chosen]
     noise = torch.randn(mean.shape, generator=rng)
-    total = 0.0
-    method.eval()
-    with torch.inference_mode(), progress("reconstructing", len(rows)) as advance:
-        for part, part_noise in zip(torch.split(rows, 256), torch.split(noise, 256), strict=True):
-            images = data.images_at(part, rng)  # encoded again, because a stochastic row gives a new image
-            of_mean, of_logvar = method.posterior(images)
-            z = _sampled(of_mean.cpu(), of_logvar.cpu(), part_noise)
-            total += len(part) * float(method.reconstruction(images, z))
-            advance(len(part))
-    sampled = _sampled(mean, logvar, noise)
     divergences = kl_per_latent(mean, logvar).mean(0)
-    reconstruction, kl = total / len(rows), float(divergences.sum())
+    scores = {"kl": float(divergences.sum())}
+    if method.reconstructs:
+        reconstruction = _reconstruction(method, data, rows, noise, rng)
+        scores = {"reconstruction": reconstruction, **scores, "elbo": -reconstruction - scores["kl"]}
+    sampled = _sampled(mean, logvar, noise)
     return {
-        "reconstruction": reconstruction,
-        "kl": kl,
-        "elbo": -reconstruction - kl,
+        **scores,
         "active_latents": float((divergences > ACTIVE).sum()),
         "total_correlation_mean": total_correlation(mean, epsilon=epsilon)["total_correlation"],
         "total_correlation_sampled": total_correlation(sampled, epsilon=epsilon)["total_correlation"],
     }
+
+
+def _reconstruction(method: Method, data: FactorData, rows: Tensor, noise: Tensor, rng: Generator) -> float:
+    """-log p(x|z) in nats per image. Images are encoded again: where they are stochastic, a row's is another now."""
+    total = 0.0
+    method.eval()
+    with torch.inference_mode(), progress("reconstructing", len(rows)) as advance:
+        for part, part_noise in zip(torch.split(rows, 256), torch.split(noise, 256), strict=True):
+            images = data.images_at(part, rng)
+            encoding = method.encoding({"images": images})
+            assert encoding.logvar is not None
+            codes = _sampled(encoding.codes.cpu(), encoding.logvar.cpu(), part_noise)
+            total += len(part) * float(method.reconstruction(images, codes))
+            advance(len(part))
+    return total / len(rows)
 
 
 def _sampled(mean: Tensor, logvar: Tensor, noise: Tensor) -> Tensor:
@@ -68,7 +75,7 @@ def held_out_errors(method: Method, data: FactorData, rng: Rng = 0, rows: int = 
     At most `rows` rows are used, drawn at random. `test.rmse` is the square root of `test.squared_error`.
     """
     test = data.held_out
-    if test is None or type(method).measure is Method.measure:
+    if test is None or not method.measures:
         return {}
     rng = generator(rng)
     chosen = torch.arange(len(test)) if len(test) <= rows else torch.randperm(len(test), generator=rng)[:rows]

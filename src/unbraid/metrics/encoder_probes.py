@@ -11,7 +11,6 @@ from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.errors import InputError
 from unbraid.methods.base import Method
-from unbraid.methods.contrastive import Contrastive
 from unbraid.metrics import Scores, probes
 from unbraid.training.representation import represent
 
@@ -42,11 +41,9 @@ def read(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> di
     tested = None if data.held_out is None else represent(method, data.held_out, rng, samples=rows)
     test = None if tested is None else (tested.codes, tested.factors)
     readings = {"r": Reading(fitted.codes, fitted.factors, test, method.code_groups)}
-    if isinstance(method, Contrastive) and len(method.heads):
-        with torch.no_grad():
-            z = method.project(fitted.codes).cpu()
-            test_z = None if tested is None else (method.project(tested.codes).cpu(), tested.factors)
-        readings["z"] = Reading(z, fitted.factors, test_z, method.projection_groups)
+    if fitted.projection is not None:
+        projected = None if tested is None or tested.projection is None else (tested.projection, tested.factors)
+        readings["z"] = Reading(fitted.projection, fitted.factors, projected, method.projection_groups)
     return readings
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.errors import InputError, nearest
-from unbraid.nets import FullLinear, ImageShape
+from unbraid.nets.layers import FullLinear, ImageShape
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,6 @@ class Layout:
         return self.width << (len(self.blocks) - 1)
 
 
-RESNETS: dict[str, Layout] = {
-    # He et al. 2016, table 1, without the last layer: 512 features
-    "resnet34": Layout((3, 4, 6, 3), 64),
-    "resnet18": Layout((2, 2, 2, 2), 64),
-    # ours, for 32x32 images and experiments on a desk: 256, 128 and 64 features
-    "resnet10": Layout((1, 1, 1, 1), 32, published_stem=False),
-    "resnet_small": Layout((1, 1, 1, 1), 16, published_stem=False),
-    "resnet_tiny": Layout((1, 1, 1), 16, published_stem=False),
-}
-
-
 class Block(nn.Module):
     """x -> ReLU(shortcut(x) + two convolutions of x), each with batch normalisation."""
 
@@ -54,7 +43,7 @@ class Block(nn.Module):
 
 
 class ResNet(nn.Module):
-    """The mean over places of the last stage. A linear layer follows where it has another width than `outputs`."""
+    """The spatial mean of the last stage, then a linear layer where its width is not `outputs`."""
 
     def __init__(self, layout: Layout, channels: int, outputs: int) -> None:
         super().__init__()
@@ -76,15 +65,17 @@ class ResNet(nn.Module):
         return out
 
 
-def resnet(name: str, image_shape: ImageShape, outputs: int) -> ResNet:
-    """A ResNet by name, for square images of any size."""
-    if name not in RESNETS:
-        raise InputError(f"there is no ResNet '{name}'{nearest(name, RESNETS)}")
-    return ResNet(RESNETS[name], image_shape[0], outputs)
+def resnet_encoder(layout: Layout) -> Callable[[ImageShape, int], ResNet]:
+    """For square images of any size."""
+
+    def build(image_shape: ImageShape, outputs: int) -> ResNet:
+        return ResNet(layout, image_shape[0], outputs)
+
+    return build
 
 
 def _conv(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
-    """Without bias, which the normalisation behind it has; started as He et al. (2015) do, by what goes out."""
+    """Without bias, which the normalisation after it has; initialised by fan-out as in He et al. (2015)."""
     layer = nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
     return layer

@@ -1,4 +1,4 @@
-"""Which images are alike in one feature: the nearest neighbours of a query by each group of codes, as a picture."""
+"""Images that are alike in one feature: the nearest neighbours of a query by each group of codes, as a picture."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from unbraid.training.representation import Representation
 
 @dataclass(frozen=True)
 class Query:
-    """An image to find the like of."""
+    """An image whose neighbours are sought."""
 
     name: str
     image: Tensor
     """uint8 (C, H, W)."""
     row: int | None = None
-    """Its row, where it is known to be one of the data's."""
+    """Its row in the data, where it is known to be one."""
 
     @classmethod
     def of(cls, text: str, data: FactorData) -> Query:
@@ -47,17 +47,17 @@ def neighbours(codes: Tensor, query: Tensor, groups: Sequence[Sequence[int]], co
 
     By Euclidean distance; equally near ones in order of rows.
     """
-    found = []
+    nearest = []
     for group in groups:
         distances = (codes[:, list(group)] - query[list(group)]).square().sum(1)
-        found.append(distances.sort(stable=True).indices[:count])
-    return torch.stack(found)
+        nearest.append(distances.sort(stable=True).indices[:count])
+    return torch.stack(nearest)
 
 
 def neighbour_sheet(
     method: Method, data: FactorData, known: Representation, queries: Sequence[Query], count: int, title: str
 ) -> Image.Image:
-    """For each query a row a feature: the query, and behind a gap its nearest neighbours among the known codes."""
+    """For each query one row per feature: the query, a gap, and its nearest neighbours among the known codes."""
     width = known.codes.shape[1]
     groups = method.code_groups or [[column] for column in range(width)]
     strips = []
@@ -66,17 +66,17 @@ def neighbour_sheet(
             code = method.encode(query.image[None])[0].cpu()
         others = _without(query, code, data, known)
         rows = known.rows[others]
-        found = neighbours(known.codes[others], code, groups, count)
-        for feature, places in enumerate(found):
+        nearest = neighbours(known.codes[others], code, groups, count)
+        for feature, indices in enumerate(nearest):
             gap = torch.full_like(query.image, 255)
-            images = torch.cat([query.image[None], gap[None], data.images_at(rows[places])])
+            images = torch.cat([query.image[None], gap[None], data.images_at(rows[indices])])
             strips.append(Strip(f"feature {feature}", images, query.name))
-    kind = f"{len(groups)} features of {len(groups[0])} dimensions" if method.code_groups else f"{width} latents"
-    return sheet(title, f"a query, and the {count} images nearest to it by each of {kind}", strips)
+    by = f"{len(groups)} features of {len(groups[0])} dimensions" if method.code_groups else f"{width} latents"
+    return sheet(title, f"a query, and the {count} images nearest to it by each of {by}", strips)
 
 
 def _without(query: Query, code: Tensor, data: FactorData, known: Representation, twins: int = 8) -> Tensor:
-    """Which known codes are not the query's own, nor of the same picture: it is no neighbour of itself (n,)."""
+    """Which known codes are not the query's own, nor those of an identical picture: bool (n,)."""
     kept = known.rows != (-1 if query.row is None else query.row)
     nearest = neighbours(known.codes, code, [range(len(code))], twins)[0]
     same = (data.images_at(known.rows[nearest]) == query.image).flatten(1).all(1)
@@ -91,7 +91,7 @@ def retrieve(
     if count < 1:
         raise InputError(f"count is {count}; expected at least 1")
     if not queries:
-        raise InputError("there is no query; expected a picture's file, or a row of the data")
+        raise InputError("there is no query; expected the file of a picture, or a row of the data")
     method, config, known = run.method(), run.config, run.representation()
     images = data or run.images()
     asked = [Query.of(text, images) for text in queries]

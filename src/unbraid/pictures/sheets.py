@@ -1,7 +1,8 @@
-"""Pictures for people to look at: sheets of images with labels. Every picture is a PIL image until it is saved."""
+"""Sheets of images with labels. Every picture is a PIL image until it is saved."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
@@ -26,7 +28,7 @@ _TILE = 72  # tiles smaller than this are enlarged by a whole number
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images with words at its left: `images` uint8 (n, C, H, W)."""
+    """A row of images with a label at its left: `images` uint8 (n, C, H, W)."""
 
     label: str
     images: Tensor
@@ -45,7 +47,7 @@ def tile(image: Tensor, zoom: int = 1) -> Image.Image:
 
 
 def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
-    """Strips below each other under a title."""
+    """Strips one below the other under a title."""
     side = max(strip.images.shape[-1] for strip in strips)
     zoom = max(1, -(-_TILE // side))
     title_font, font, small = _font(22), _font(15), _font(12)
@@ -96,7 +98,7 @@ def contact_sheet(name: str, data: FactorData, rng: Rng = 0, columns: int = 12) 
 def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
     """Images of one random row with one factor moved over evenly spaced values, and the values.
 
-    Where the data is not a full grid, a row is sought for which most values exist.
+    Where the data is not a full grid, a row is chosen for which most values exist.
     """
     size = data.sizes[factor]
     values = torch.linspace(0, size - 1, min(size, columns)).round().long()
@@ -104,9 +106,9 @@ def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) ->
     for _ in range(20):
         factors = data.factors_at(data.sample_index(1, rng)).repeat(len(values), 1)
         factors[:, factor] = values
-        there = _existing(data, factors)
-        if best is None or len(there) > len(best):
-            best = there
+        existing = _existing(data, factors)
+        if best is None or len(existing) > len(best):
+            best = existing
         if len(best) == len(values):
             break
     assert best is not None
@@ -117,14 +119,14 @@ def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) ->
 
 def _existing(data: FactorData, factors: Tensor) -> Tensor:
     """Those of the factor combinations that occur in the data."""
-    there = []
+    existing = []
     for row in factors:
         try:
             data.index_of(row[None])
         except InputError:
             continue
-        there.append(row)
-    return torch.stack(there)
+        existing.append(row)
+    return torch.stack(existing)
 
 
 def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
@@ -139,18 +141,22 @@ def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:
     return page
 
 
+def drawn(figure: Figure, dpi: int = 130) -> Image.Image:
+    """A matplotlib figure as a picture."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=dpi, bbox_inches="tight")
+    with Image.open(buffer) as file:
+        return file.convert("RGB")
+
+
 def save(picture: Image.Image, path: Path) -> Path:
     """Write a PNG, whole or not at all."""
     return _write(path, lambda part: picture.save(part, format="PNG"))
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure of Matplotlib as a PNG, whole or not at all, and close it."""
-    import matplotlib.pyplot as plt
-
-    _write(path, lambda part: figure.savefig(part, format="png", dpi=130))
-    plt.close(figure)
-    return path
+    """Write a Matplotlib figure as a PNG, whole or not at all."""
+    return _write(path, lambda part: figure.savefig(part, format="png", dpi=130))
 
 
 def save_animation(frames: Sequence[Image.Image], path: Path, seconds: float = 0.08) -> Path:

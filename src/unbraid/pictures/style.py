@@ -1,4 +1,4 @@
-"""What the drawings of all reports share: names and colours of methods and data sets, panels, heat maps, legends.
+"""The look of all matplotlib drawings: names and colours of methods and data sets, panels, heat maps, legends.
 
 Drawings are matplotlib Figures made without pyplot, so that nothing is kept open and nothing is global.
 """
@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 Array = np.ndarray[Any, Any]
 
-# A method keeps its colour and its mark in every drawing; the colours can be told apart by colour-blind readers.
+# A method keeps its colour and its mark in every drawing; colour-blind readers can distinguish the colours.
 STYLES = {
     "beta_vae": ("β-VAE", "#0072B2", "o"),
     "factor_vae": ("FactorVAE", "#E69F00", "s"),
@@ -59,15 +59,15 @@ def method_mark(method: str) -> str:
 
 
 def data_name(data: str) -> str:
-    """The paper's spelling; files of the original authors are said to be official."""
+    """The paper's spelling; files of the original authors are marked official."""
     plain = data.removesuffix("_official")
     return DATA.get(plain, plain) + (" (official)" if data != plain else "")
 
 
 def data_order(names: Iterable[str]) -> list[str]:
-    """Each data set once, as the papers list them, then others by name."""
-    places = {name: place for place, name in enumerate(DATA)}
-    return sorted(set(names), key=lambda name: (places.get(name.removesuffix("_official"), len(places)), name))
+    """Each data set once, in the order of the papers, then others by name."""
+    order = {name: index for index, name in enumerate(DATA)}
+    return sorted(set(names), key=lambda name: (order.get(name.removesuffix("_official"), len(order)), name))
 
 
 def panels(
@@ -84,7 +84,7 @@ def panels(
 def wrapped(
     count: int, columns: int = 4, width: float = 2.6, height: float = 2.2, head: float = 0.5, **sharing: Any
 ) -> tuple[Drawing, list[Axes]]:
-    """A drawing of `count` panels, at most so many a row; what is left of the last row stays blank."""
+    """A drawing of `count` panels, at most `columns` per row; the rest of the last row stays blank."""
     columns = max(1, min(columns, count))
     rows = -(-max(1, count) // columns)
     drawing, axes = panels(rows, columns, width, height, head, **sharing)
@@ -103,7 +103,7 @@ def plain(axis: Axes) -> None:
 
 
 def logarithmic(axis: Axes) -> None:
-    """A logarithmic upward axis with numbers written plainly, at 1, 2 and 5 where it spans few powers of ten."""
+    """A logarithmic y axis with plain numbers, at 1, 2 and 5 where it spans few powers of ten."""
     axis.set_yscale("log")
     low, high = axis.get_ylim()
     narrow = math.log10(high / low) < 2.5
@@ -113,7 +113,7 @@ def logarithmic(axis: Axes) -> None:
 
 
 def legend(drawing: Drawing, methods: Sequence[str], lines: bool = False) -> None:
-    """The methods' names above all panels, outside of them."""
+    """The methods' names above all panels."""
     handles = [
         Line2D(
             [], [], color=method_colour(method), marker=method_mark(method), markersize=4.5,
@@ -129,7 +129,7 @@ def legend(drawing: Drawing, methods: Sequence[str], lines: bool = False) -> Non
 
 
 def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0) -> None:
-    """A cloud of models; as pixels, for there may be thousands."""
+    """A cloud of models, rasterised: there may be thousands."""
     axis.scatter(
         x, y, s=size, color=method_colour(method), marker=method_mark(method), alpha=0.65, linewidths=0,
         rasterized=True,
@@ -137,12 +137,12 @@ def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0) -> None
 
 
 def line(axis: Axes, x: Array, y: Array, method: str) -> None:
-    """A method's values against something, with a mark at each."""
+    """A method's values as a line with marks."""
     axis.plot(x, y, color=method_colour(method), marker=method_mark(method), markersize=3.2, linewidth=1.1)
 
 
 def correlations(axis: Axes, matrix: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """A matrix of correlations as coloured cells with hundredths written in; grey where it is not known."""
+    """A matrix of correlations as coloured cells with hundredths in them; grey where unknown."""
     axis.set_facecolor("#dddddd")
     axis.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
     axis.grid(False)

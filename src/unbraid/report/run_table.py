@@ -37,6 +37,7 @@ from unbraid.runs.table import load_runs, run_row
 
 Array = np.ndarray[Any, Any]
 Describe = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+_UNKNOWN = "NaN"  # in a file; an empty cell is an empty word
 _NEEDED = ("run", "state", "data", "method", "seed")
 
 
@@ -80,11 +81,11 @@ class RunTable:
         needs: list[tuple[dict[str, Any], str]] = []
         faults: list[str] = []
         for path in job_folders(folder / "jobs"):
+            job, results = dict[str, Any](), Results()
             try:
                 job = Folder(path).read_json("job")
                 results = read_results(path)
             except InputError as error:
-                job, results = {}, Results()
                 faults.append(str(error))
             if (path / "config.json").exists():
                 row = run_row(Run(path)) | _of_job(job)
@@ -116,7 +117,7 @@ class RunTable:
         """The table that `save` wrote."""
         try:
             about = json.loads((results / "about.json").read_text(encoding="utf-8"))
-            frame = pd.read_csv(results / "runs.csv.gz", low_memory=False)
+            frame = pd.read_csv(results / "runs.csv.gz", low_memory=False, keep_default_na=False, na_values=[_UNKNOWN])
             tables = {}
             for file in sorted(results.glob("*.json.gz")):
                 with gzip.open(file, "rt", encoding="utf-8") as text:
@@ -141,7 +142,8 @@ class RunTable:
             above = self.folder.resolve()
             frame["run"] = [_below(Path(str(run)), above) for run in frame["run"]]
         with replacing(results / "runs.csv.gz") as part:
-            frame.to_csv(part, index=False, float_format="%.7g", compression={"method": "gzip", "mtime": 0})
+            packed = {"method": "gzip", "mtime": 0}
+            frame.to_csv(part, index=False, na_rep=_UNKNOWN, float_format="%.7g", compression=packed)
         for name, table in self.tables.items():
             text = table.to_json(orient="records", double_precision=7)
             with replacing(results / f"{name}.json.gz") as part:

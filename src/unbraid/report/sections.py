@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
+from PIL import Image
 
+from unbraid.errors import InputError
 from unbraid.report.claims import Judged
 from unbraid.report.parts import Figure, Picture, Section, Table
+from unbraid.report.run_table import RunTable
 
 Items = list[Figure | Picture | Table | Judged]
 
@@ -21,6 +24,21 @@ def section(title: str, text: str, items: Items, missing: str) -> Section:
 def tabled(name: str, title: str, frame: pd.DataFrame, caption: str = "") -> Items:
     """The table, or nothing where it has no rows."""
     return [Table(name, title, frame, caption)] if len(frame) else []
+
+
+def pictured(
+    runs: RunTable, name: str, title: str, draw: Callable[[], Image.Image | None], caption: str, faults: list[str]
+) -> Items:
+    """A picture that was kept with the results or is drawn from the study's folder; nothing where there is neither.
+
+    Why one cannot be drawn is added to `faults`.
+    """
+    try:
+        image = runs.picture(name, draw)
+    except (InputError, OSError) as error:
+        faults.append(f"{title}: {error}")
+        return []
+    return [] if image is None else [Picture(name, title, image, caption)]
 
 
 def verdict_table(parts: Sequence[Section]) -> Table:

@@ -1,7 +1,7 @@
 """Which run a run is: an id that follows from all that changes its numbers, and from nothing else.
 
 A run has one id, its job's: the one that `unbraid.jobs.training.Train` has with the same arguments, whether it was
-trained as a job of a study or by itself. Nothing is opened to know it, except files of the user's own.
+trained as a job of a study or by itself. Nothing is opened to know it; files of the user's own are read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Any
 
 from unbraid.data import FactorData, catalogue
@@ -19,14 +18,6 @@ from unbraid.methods import method_class
 from unbraid.metrics import ProtocolLike
 
 NUMBERS = 3  # raised whenever the same settings would give other numbers than before
-
-# Settings of data that are user paths, except for these keywords
-FILES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("path", "row_file", "label_file", "joint_file", "targets"), ()),
-    "codes": ("factors",),
-    "painting": ("scream", "texture"),
-    "backgrounds": ("auto", "stl10", "scenes", "new_scenes"),
-}
 
 
 def identity(kind: str, version: int, content: Mapping[str, Any]) -> str:
@@ -66,7 +57,7 @@ def run_id(
         described: dict[str, Any] = {"data": data.describe()}
     else:
         name, resolution, given = (data.opened[key] for key in ("name", "resolution", "settings"))
-        described = {"data": name, "resolution": resolution, "data_settings": data_content(name, resolution, given)}
+        described = {"data": name, "resolution": resolution, "data_settings": catalogue.content(name, given)}
     content = {
         "method": method, "settings": full_settings(method, settings), **described, "steps": steps, "seed": seed,
         "precision": precision, "samples": samples, "protocol": plain(protocol), "encoder": None, "start": start,
@@ -77,16 +68,3 @@ def run_id(
 def full_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A method's settings with its defaults filled in, checked."""
     return dict(vars(method_class(method).config_class.make(settings)))
-
-
-def data_content(name: str, resolution: int, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings of the data; for files of the user's, what is in them and not where they are."""
-    typed = catalogue.typed_settings(name, settings)
-    if not any(typed.get(one) is not None and typed[one] not in words for one, words in FILES.items()):
-        return typed
-    return _described(name, resolution, tuple(sorted(typed.items())))
-
-
-@cache
-def _described(name: str, resolution: int, settings: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
-    return catalogue.load(name, resolution, **dict(settings)).describe()

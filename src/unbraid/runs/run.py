@@ -27,7 +27,7 @@ import pandas as pd
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.data.atomic import replacing
+from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.methods import Method, Spec, build
 from unbraid.metrics import METRICS, ScoreTable
@@ -83,16 +83,16 @@ class Run(Folder):
     # What it is
 
     def begin(self, config: RunConfig, data: FactorData) -> None:
-        """Write the config, or see that the folder holds the same one."""
-        if self.path("config").exists():
-            present = self.config
-            if present != config:
-                raise InputError(f"{self.folder} holds another run: {'; '.join(present.differences(config))}")
-            return
+        """Write the config, or see that the folder holds the same one, and clear what a kill left half written."""
+        begun = self.path("config").exists()
+        if begun and self.config != config:
+            raise InputError(f"{self.folder} holds another run: {'; '.join(self.config.differences(config))}")
         self.folder.mkdir(parents=True, exist_ok=True)
-        opened = dict(data.opened) if data.opened else None
-        record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
-        self.write_json("config", record)
+        clear_parts(self.folder)
+        if not begun:
+            opened = dict(data.opened) if data.opened else None
+            record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
+            self.write_json("config", record)
 
     @property
     def config(self) -> RunConfig:

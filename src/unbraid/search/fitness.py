@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from unbraid.data import FactorData
-from unbraid.data.wrappers.sampling import Selection
+from unbraid.data.wrappers.selection import Selection
 from unbraid.errors import InputError, nearest
 from unbraid.methods import Method
 from unbraid.methods.gaussian import kl_per_latent

@@ -32,7 +32,7 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import digest
-from unbraid.data.wrappers.sampling import Subset
+from unbraid.data.wrappers.subset import Subset
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.folder import StudyFolder

@@ -40,7 +40,6 @@ from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
 from unbraid.methods import method_class
-from unbraid.methods.vae import VAE
 from unbraid.metrics import ProtocolLike
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder
@@ -122,7 +121,7 @@ def rpu(
     """
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
     fixed = dict(settings or {})
-    if not issubclass(method_class(method), VAE):
+    if not method_class(method).gaussian:
         raise InputError(f"{method} has no KL to find active latents with; expected a VAE, such as beta_tc_vae")
     if opened.weights is not None:
         raise InputError("the data has rows of different weights (correlated); expected rows that all count the same")

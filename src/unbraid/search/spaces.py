@@ -23,19 +23,21 @@ KNOWN = {
         1, math.inf, whole=True,
     ),
 }  # fmt: skip
+AROUND = (0.2, 0.4, 1.0, 2.0, 4.0, 10.0)  # start values of other strengths, times their default
+FROM_ZERO = (0.001, 0.01, 0.1)  # start values of a strength whose default is 0
 
 
 def search_space(method: str, fixed: Mapping[str, Any] | None = None) -> dict[str, Hyperparameter]:
     """What is searched by default: learning rate, batch size and the method's strength, except those that are `fixed`.
 
-    A strength that is not called beta begins at the values of the method's sweep, and may go to a tenth of the least
-    and ten times the largest.
+    A strength that is not called beta starts around its default, or at small values where that is 0, and may go to a
+    tenth of the least start value and ten times the largest.
     """
-    sweep = {
-        name: Hyperparameter(tuple(map(float, values)), min(values) / 10, max(values) * 10)
-        for name, values in method_class(method).sweep.items()
-    }
-    space, live = {**sweep, **KNOWN}, live_settings(method)
+    defaults, strengths = method_class(method).config_class().live(), {}
+    for name in method_class(method).strength:
+        start = tuple(defaults[name] * factor for factor in AROUND) if defaults[name] else FROM_ZERO
+        strengths[name] = Hyperparameter(start, min(start) / 10, max(start) * 10)
+    space, live = {**strengths, **KNOWN}, live_settings(method)
     return {name: space[name] for name in live if name in space and name not in (fixed or {})}
 
 

@@ -13,8 +13,8 @@ from unbraid.errors import InputError
 def keep_freed_memory() -> None:
     """Tell glibc to keep large freed blocks for the next step.
 
-    By default it hands them back to the system, and faulting the same pages in again takes a third of a small network's
-    step. No numbers change. Elsewhere than on glibc this does nothing.
+    By default it returns them to the system, and faulting the same pages in again takes a third of a small network's
+    step. No number changes. Without glibc this does nothing.
     """
     if sys.platform != "linux":
         return
@@ -28,18 +28,18 @@ def keep_freed_memory() -> None:
 
 
 def resolve_device(device: str) -> torch.device:
-    """`auto` is the first of CUDA, MPS and the CPU that is there."""
+    """`auto` is the first of CUDA, MPS and the CPU that is available."""
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        found = torch.device(device)
-        torch.empty(1, device=found)
+        chosen = torch.device(device)
+        torch.empty(1, device=chosen)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"device '{device}' cannot be used: {reason}; try auto or cpu") from error
-    return found
+    return chosen
 
 
 def resolve_precision(precision: str, device: torch.device) -> str:

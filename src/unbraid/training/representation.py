@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +11,6 @@ from torch import Tensor
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
-from unbraid.methods.vae import VAE
 from unbraid.progress import progress
 from unbraid.training.device import keep_freed_memory
 
@@ -26,15 +26,17 @@ class Representation:
     factors: Tensor
     """int64 (n, k)."""
     rows: Tensor
-    """int64 (n,): which rows of the data set they are."""
+    """int64 (n,): their rows in the data set."""
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     groups: list[list[int]] | None = None
-    """Which columns of the codes form one feature, where a feature has more than one."""
+    """The columns of the codes that form each feature, where one has more than one."""
     logvar: Tensor | None = None
     """float32 (n, d) of a Gaussian encoder."""
     whole: bool = False
-    """Whether every row of the data set is here, in order."""
+    """Whether it holds every row of the data set, in order."""
+    projection: Tensor | None = None
+    """float32 (n, p): what a projection network makes of the codes."""
 
 
 def represent(
@@ -42,8 +44,8 @@ def represent(
 ) -> Representation:
     """Encode the whole data set where it has at most `samples` rows (50,000 by default), else that many random rows.
 
-    No row is drawn twice, so that a part of them can test what another was fitted on; by weight where rows have some,
-    which may repeat them.
+    No row is drawn twice, so that some rows can test what was fitted on others; where rows have weights they are drawn
+    by weight, and may repeat.
     """
     keep_freed_memory()
     rng = generator(rng)
@@ -55,28 +57,28 @@ def represent(
         rows = torch.randperm(len(data), generator=rng)[:limit]
     else:
         rows = data.sample_index(limit, rng)
-    codes, logvars = [], []
+    encodings = []
     method.eval()
     with torch.inference_mode(), progress("encoding", len(rows)) as advance:
         for part in torch.split(rows, batch):
-            found = data.batch_at(part, rng)
-            if isinstance(method, VAE):
-                mean, logvar = method.posterior(found["images"])
-                codes.append(mean.cpu())
-                logvars.append(logvar.cpu())
-            else:
-                codes.append(method.codes_of(found).cpu())
+            encodings.append(method.encoding(data.batch_at(part, rng)))
             advance(len(part))
     return Representation(
-        codes=torch.cat(codes),
+        codes=torch.cat([encoding.codes.cpu() for encoding in encodings]),
         factors=data.factors_at(rows),
         rows=rows,
         names=data.names,
         sizes=data.sizes,
         groups=method.code_groups,
-        logvar=torch.cat(logvars) if logvars else None,
+        logvar=_joined([encoding.logvar for encoding in encodings]),
         whole=whole,
+        projection=_joined([encoding.projection for encoding in encodings]),
     )
+
+
+def _joined(parts: Sequence[Tensor | None]) -> Tensor | None:
+    known = [part.cpu() for part in parts if part is not None]
+    return torch.cat(known) if known else None
 
 
 def encode_all(method: Method, data: FactorData) -> Tensor:

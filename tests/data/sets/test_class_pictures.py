@@ -85,7 +85,7 @@ def test_errors(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
     images = np.stack([grey(level) for level in range(4)])
-    refused(tmp_path / "nothing", "is no folder of class folders and no .npz file")
+    refused(tmp_path / "nothing", "is neither a folder of class folders nor an .npz file")
     folder_of(tmp_path / "one", {"a": [1, 2]})
     refused(tmp_path / "one", "holds 1 class folders; expected at least two")
     stray = folder_of(tmp_path / "stray", {"a": [1, 2], "b": [1, 2]})
@@ -101,14 +101,14 @@ def test_errors(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", images=images, labels=np.zeros((4, 2), int))
     refused(tmp_path / "b.npz", r"labels are int64 \(4, 2\); expected a whole number or a word for each of 4 images")
     np.savez(tmp_path / "c.npz", images=images, labels=np.zeros(4, int))
-    refused(tmp_path / "c.npz", "has the one class 0; expected at least two")
+    refused(tmp_path / "c.npz", "has only the class 0; expected at least two")
     parts = {"train_images": images, "train_labels": [0, 0, 1, 1], "test_images": images, "test_labels": [0, 1, 2, 0]}
     np.savez(tmp_path / "d.npz", **parts)
     refused(tmp_path / "d.npz", "the test set has the class 2, which the training set lacks", "test")
     (tmp_path / "e.npz").write_bytes(b"no archive")
-    refused(tmp_path / "e.npz", "is no .npz file, whatever its name")
+    refused(tmp_path / "e.npz", "is not an .npz file despite its name")
     with (tmp_path / "g.npz").open("wb") as file:
         np.save(file, images)
-    refused(tmp_path / "g.npz", "is no .npz file, whatever its name")
+    refused(tmp_path / "g.npz", "is not an .npz file despite its name")
     np.savez(tmp_path / "f.npz", images=np.array([{}, {}], dtype=object), labels=[0, 1])
     refused(tmp_path / "f.npz", "cannot be read as an .npz of labelled pictures")

@@ -97,5 +97,5 @@ def test_a_broken_painting_is_named(tmp_path: Path, content: bytes) -> None:
 
 def test_a_painting_that_is_too_small(tmp_path: Path) -> None:
     Image.new("RGB", (20, 300)).save(tmp_path / "thin.png")
-    with pytest.raises(InputError, match="must hold a 64-pixel patch"):
+    with pytest.raises(InputError, match="expected at least 64 x 64"):
         load("scream_dsprites", 64, painting=tmp_path / "thin.png")

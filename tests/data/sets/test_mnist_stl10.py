@@ -102,14 +102,14 @@ def test_places_are_two_rows_of_four_with_the_digit_inside() -> None:
 def test_rows_hold_every_combination_about_as_often(rows: int) -> None:
     data = coded("train", rows)
     factors = data.all_factors()
-    counts = torch.bincount(data.to_codes(factors), minlength=800)
+    counts = torch.bincount(data.to_grid(factors), minlength=800)
     assert counts.min() >= rows // 800
     assert counts.max() <= -(-rows // 800)
     first = data.index_of(factors)
     assert torch.equal(data.factors_at(first), factors)
     assert (first <= torch.arange(rows)).all()
     earlier = (first - 1).clamp(min=0)
-    assert ((data.to_codes(data.factors_at(earlier)) < data.to_codes(factors)) | (first == 0)).all()
+    assert ((data.to_grid(data.factors_at(earlier)) < data.to_grid(factors)) | (first == 0)).all()
 
 
 # What is embedded
@@ -232,7 +232,7 @@ def test_backgrounds_from_labelled_pictures(tmp_path: Path) -> None:
         ({"variant": "dc_cb"}, "variant is 'dc_cb'; did you mean 'dc_bc'"),
         ({"split": "trian"}, "mnist_stl10 has no split 'trian'; did you mean 'train'"),
         ({"digits": "mnits"}, "digits is 'mnits'; did you mean 'mnist'"),
-        ({"backgrounds": "scene"}, "backgrounds is 'scene', which is no path either; did you mean 'scenes'"),
+        ({"backgrounds": "scene"}, "backgrounds is 'scene', which is not a path either; did you mean 'scenes'"),
         ({"backgrounds": "stl10"}, "stl10 is not on this machine"),
         ({"resolution": 8}, "resolution is 8; expected a whole number from 16 to 256"),
     ],

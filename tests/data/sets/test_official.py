@@ -39,7 +39,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def store(file: RemoteFile, contents: bytes) -> RemoteFile:
     """Put bytes where the file belongs, and declare them to be the published ones."""
-    path = files._place(file)
+    path = files._path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(contents)
     return replace(file, sha256=hashlib.sha256(contents).hexdigest(), md5=None, size=len(contents), contents=None)
@@ -155,14 +155,14 @@ def test_dsprites_is_unpacked_once(sprites: Array, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(zipfile, "ZipFile", None)
     data = dsprites_official.open_dsprites_official(32)
     assert data.images_at([0, 1]).shape == (2, 1, 32, 32)
-    folder = files._place(dsprites_official.FILES[0]).parent
+    folder = files._path(dsprites_official.FILES[0]).parent
     stem = Path(dsprites_official.FILES[0].name).stem
     assert sorted(path.name for path in folder.iterdir()) == [f"{stem}.imgs.npy", f"{stem}.npz"]
 
 
 def test_an_incomplete_unpacked_file_is_unpacked_again(sprites: Array) -> None:
     dsprites_official.open_dsprites_official()
-    unpacked = next(files._place(dsprites_official.FILES[0]).parent.glob("*.npy"))
+    unpacked = next(files._path(dsprites_official.FILES[0]).parent.glob("*.npy"))
     unpacked.write_bytes(unpacked.read_bytes()[:1000])
     data = dsprites_official.open_dsprites_official()
     assert np.array_equal(data.images_at([7])[0, 0].numpy(), sprites[7] * 255)
@@ -175,13 +175,13 @@ def test_no_pickle_in_an_npz_is_ever_executed(put: Put, tmp_path: Path, monkeypa
     images = np.ones((2, 64, 64), np.uint8)
     put(dsprites_official, npz(imgs=images, metadata=payload))
     assert int(dsprites_official.open_dsprites_official().images_at([1]).sum()) == 255 * 64 * 64
-    for unpacked in files._place(dsprites_official.FILES[0]).parent.glob("*.npy"):
+    for unpacked in files._path(dsprites_official.FILES[0]).parent.glob("*.npy"):
         unpacked.unlink()
     put(dsprites_official, npz(imgs=payload))
     with pytest.raises(InputError, match=r"'imgs' is object \(1,\); expected uint8"):
         dsprites_official.open_dsprites_official()
     put(dsprites_official, pickle.dumps(Bomb(mark)))
-    with pytest.raises(InputError, match=r"is damaged or no \.npz"):
+    with pytest.raises(InputError, match=r"is damaged or not an \.npz"):
         dsprites_official.open_dsprites_official()
     assert not mark.exists()
 
@@ -201,18 +201,18 @@ def test_a_truncated_or_damaged_npz_is_named(put: Put, monkeypatch: pytest.Monke
     monkeypatch.setattr(dsprites_official, "SIZES", (1, 1, 1, 1, 50))
     whole = npz(imgs=random_images(50, 64, 64))
     put(dsprites_official, whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"is damaged or no \.npz file"):
+    with pytest.raises(InputError, match=r"is damaged or not an \.npz file"):
         dsprites_official.open_dsprites_official()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
     put(dsprites_official, bytes(flipped))
-    with pytest.raises(InputError, match=r"is damaged or no \.npz file"):
+    with pytest.raises(InputError, match=r"is damaged or not an \.npz file"):
         dsprites_official.open_dsprites_official()
-    assert [path.suffix for path in files._place(dsprites_official.FILES[0]).parent.iterdir()] == [".npz"]
+    assert [path.suffix for path in files._path(dsprites_official.FILES[0]).parent.iterdir()] == [".npz"]
 
 
 def test_damage_after_the_download_is_named(sprites: Array) -> None:
-    path = files._place(dsprites_official.FILES[0])
+    path = files._path(dsprites_official.FILES[0])
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(InputError, match=r"is damaged: expected .* bytes, found .*unbraid data get dsprites_official"):
         dsprites_official.open_dsprites_official()
@@ -271,7 +271,7 @@ def test_shapes3d_rows_are_the_files(
     rows = [11, 3, 3, 0]  # h5py itself takes neither unsorted nor repeated rows
     assert np.array_equal(data.images_at(rows).numpy(), images[rows].transpose(0, 3, 1, 2))
     assert np.array_equal(data.images([[0, 1, 0, 1, 0, 2]])[0].numpy(), images[11].transpose(2, 0, 1))
-    unpacked = files._place(shapes3d_official.FILES[0]).with_name("3dshapes.images.npy")
+    unpacked = files._path(shapes3d_official.FILES[0]).with_name("3dshapes.images.npy")
     assert unpacked.exists() == (chunks == (5, 8, 8, 1))  # only blocks that span images
 
 
@@ -282,7 +282,7 @@ def test_foreign_h5_files_are_named(put: Put, tmp_path: Path) -> None:
         shapes3d_official.open_shapes3d_official()
     for contents in (whole[:3000], b"no HDF5 at all"):
         put(shapes3d_official, contents)
-        with pytest.raises(InputError, match=r"3dshapes\.h5 is damaged or no HDF5 file"):
+        with pytest.raises(InputError, match=r"3dshapes\.h5 is damaged or not an HDF5 file"):
             shapes3d_official.open_shapes3d_official()
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file.create_group("images/deeper")
@@ -317,9 +317,9 @@ def test_cars3d_that_are_not_the_published_ones_are_named(put: Put, cars: dict[s
         (tar_gz(**{"data/cars/car_a.mat": one}), "holds 1 cars; expected 3"),
         (tar_gz(**{"data/cars/car_a.mat": mat(im=np.zeros((4, 4), np.uint8))}), r"car_a\.mat is uint8 \(4, 4\)"),
         (tar_gz(**{"data/cars/car_a.mat": mat(other=np.zeros(4))}), r"car_a\.mat has no numbers called 'im'"),
-        (tar_gz(**{"data/cars/car_a.mat": one[: len(one) // 2]}), r"car_a\.mat is damaged or no MATLAB file"),
-        (tar_gz(**{"data/cars/car_a.mat": one})[:-200], r"is damaged or no \.tar\.gz file"),
-        (b"no archive", r"is damaged or no \.tar\.gz file"),
+        (tar_gz(**{"data/cars/car_a.mat": one[: len(one) // 2]}), r"car_a\.mat is damaged or not a MATLAB file"),
+        (tar_gz(**{"data/cars/car_a.mat": one})[:-200], r"is damaged or not a \.tar\.gz file"),
+        (b"no archive", r"is damaged or not a \.tar\.gz file"),
     ]:
         put(cars3d, contents)
         with pytest.raises(InputError, match=expected):
@@ -376,10 +376,10 @@ def test_the_instance_of_small_norb_is_a_nuisance(put: Put) -> None:
 def test_norb_files_that_are_not_are_named(put: Put, toys: tuple[list[bytes], Array, Array]) -> None:
     contents, _, labels = toys
     for place, wrong, expected in [
-        (0, contents[0][:-100], r"training-dat\.mat\.gz is damaged or no gzip file"),
+        (0, contents[0][:-100], r"training-dat\.mat\.gz is damaged or not a gzip file"),
         (0, gzip.compress(gzip.decompress(contents[0])[:-7]), r"dat\.mat\.gz is damaged .*ends too early"),
-        (1, b"foreign", r"training-cat\.mat\.gz is damaged or no gzip file"),
-        (4, contents[5], r"testing-cat\.mat\.gz is no NORB matrix of 1 dimensions"),
+        (1, b"foreign", r"training-cat\.mat\.gz is damaged or not a gzip file"),
+        (4, contents[5], r"testing-cat\.mat\.gz is not a NORB matrix of 1 dimensions"),
         (3, norb(random_images(7, 2, 16, 16)), r"testing-dat\.mat\.gz is \(7, 2, 16, 16\); expected \(8, 2"),
         (2, norb(labels[:5]), r"have shapes \(6,\) and \(5, 5\)"),
         (2, norb(np.full((6, 4), 99, "<i4")), "factor 'elevation' is 99; expected 0 to 8"),
@@ -416,9 +416,9 @@ def test_mnist_splits_are_the_files(digits: tuple[Array, Array]) -> None:
 def test_idx_files_that_are_not_are_named(put: Put) -> None:
     images, labels = idx(random_images(3, 28, 28)), idx(np.zeros(3, np.uint8))
     for first, second, expected in [
-        (b"foreign", labels, r"train-images-idx3-ubyte\.gz is damaged or no gzip file"),
-        (images[:-9], labels, r"train-images-idx3-ubyte\.gz is damaged or no gzip file"),
-        (labels, labels, r"train-images-idx3-ubyte\.gz is no idx file of 3-dimensional bytes"),
+        (b"foreign", labels, r"train-images-idx3-ubyte\.gz is damaged or not a gzip file"),
+        (images[:-9], labels, r"train-images-idx3-ubyte\.gz is damaged or not a gzip file"),
+        (labels, labels, r"train-images-idx3-ubyte\.gz is not an idx file of 3-dimensional bytes"),
         (gzip.compress(gzip.decompress(images)[:-1]), labels, r"holds 2,351 values; its header says \(3, 28, 28\)"),
         (images, idx(np.zeros(4, np.uint8)), r"holds 3 images but train-labels-idx1-ubyte\.gz 4 labels"),
         (images, idx(np.full(3, 10, np.uint8)), "factor 'digit' is 10; expected 0 to 9"),
@@ -475,7 +475,7 @@ def test_stl10_archives_that_are_not_are_named(put: Put, monkeypatch: pytest.Mon
         (tar_gz(other=b"?"), r"holds no train_X\.bin"),
         (tar_gz(**{"stl10_binary/train_X.bin": image}), r"train_X\.bin holds 27,648 bytes; expected 55,296"),
         (tar_gz(**{"stl10_binary/train_X.bin": image + b"?"}), r"train_X\.bin holds 27,649 bytes; expected 55,296"),
-        (tar_gz(**{"stl10_binary/train_X.bin": image * 2})[:5000], r"is damaged or no \.tar\.gz"),
+        (tar_gz(**{"stl10_binary/train_X.bin": image * 2})[:5000], r"is damaged or not a \.tar\.gz"),
     ]:
         put(stl10, contents)
         with pytest.raises(InputError, match=expected):
@@ -514,7 +514,7 @@ def test_flowers_that_are_not_the_published_ones_are_named(put: Put) -> None:
         ((tar_gz(**{"jpg/image_00001.jpg": good}), labels, splits), "all", "holds 1 images; expected 2"),
         ((tar_gz(**{"jpg/image_00003.jpg": good}), labels, splits), "all", r"holds jpg/image_00003\.jpg; expected"),
         ((tar_gz(**{"jpg/image_00001.jpg": good[:99]}), labels, splits), "all", "cannot be read as a picture"),
-        ((both, b"foreign", splits), "all", r"imagelabels\.mat is damaged or no MATLAB file"),
+        ((both, b"foreign", splits), "all", r"imagelabels\.mat is damaged or not a MATLAB file"),
         ((both, labels, splits), "train", r"setid\.mat names image 9; there are 2"),
         ((both, labels, splits), "valid", r"setid\.mat has no numbers called 'valid'"),
     ]:

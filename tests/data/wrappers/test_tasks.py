@@ -220,21 +220,21 @@ def test_describe_tells_tasks_apart() -> None:
 
 
 SETTINGS_BAD: list[tuple[dict[str, Any], str]] = [
-    ({"tasks": 0}, "there are no tasks yet: tasks=10 makes random ones, targets=FILE.npy brings your own"),
+    ({"tasks": 0}, "there are no tasks; expected tasks=10 for random ones, or targets=FILE.npy for your own"),
     ({"tasks": -1}, "tasks is -1; expected at least 1"),
     ({"tasks": "ten"}, "tasks is 'ten'; expected a whole number"),
     ({"tasks": 2.5}, "tasks is 2.5; expected a whole number"),
-    ({"tasks": 2, "task_factors": "shap"}, "task_factors names 'shap', which is no factor; did you mean 'shape'?"),
+    ({"tasks": 2, "task_factors": "shap"}, "task_factors names 'shap', which is not a factor; did you mean 'shape'?"),
     ({"tasks": 2, "task_width": 0}, "task_width is 0; expected at least 1"),
     ({"tasks": 2, "task_scale": 0}, "task_scale is 0.0; expected a number above 0"),
-    ({"tasks": 2, "targets": "x.npy"}, "tasks makes random tasks and targets brings your own; expected one of them"),
+    ({"tasks": 2, "targets": "x"}, "tasks draws random tasks and targets names your own; expected one of them"),
     ({"task": 2}, "data set 'dsprites' has no setting 'task'; did you mean 'tasks'?"),
     ({"tasks": 2, "task_networks": "one"}, "task_networks is 'one'; did you mean 'own'?"),
     ({"coarse": "x"}, "coarse is 'x'; expected factors with steps from 1 to their size, as x=4,y=4"),
     ({"coarse": "scale=7"}, "coarse is 'scale=7'; expected factors with steps from 1 to their size, as x=4,y=4"),
     ({"coarse": "z=2"}, "there is no factor 'z'; known are orientation, scale, shape, x, y"),
-    ({"rows": 0}, "rows is 0; the data has 737,280, and at least one is needed"),
-    ({"rows": 800_000}, "rows is 800,000; the data has 737,280, and at least one is needed"),
+    ({"rows": 0}, "rows is 0; expected 1 to 737,280, the rows of the data"),
+    ({"rows": 800_000}, "rows is 800,000; expected 1 to 737,280, the rows of the data"),
     ({"held_out": 1.0}, "held_out is 1.0; expected a fraction of the rows between 0 and 1"),
     ({"targets": "nowhere.npy"}, "nowhere.npy does not exist; expected an .npy file of targets"),
     ({"codes": "nowhere.npy"}, "nowhere.npy does not exist; expected an .npy file of codes"),
@@ -255,7 +255,7 @@ def test_pictures_without_factors_have_no_random_tasks() -> None:
     with pytest.raises(InputError, match="random tasks are functions of factors, and this data has none"):
         TaskData(pictures, RandomTasks(2))
     assert TargetData(pictures, np.arange(36.0)).batch(2, 0)["targets"].shape == (2, 1)
-    with pytest.raises(InputError, match="one factor only: digit"):
+    with pytest.raises(InputError, match="only one factor: digit"):
         RandomTasks(2, factors="halves").masks(["digit"])
 
 
@@ -300,7 +300,7 @@ TARGETS_BAD: list[tuple[Any, Any, str]] = [
         with_value(np.nan, 9, 0), "classification",
         "targets column 0 is nan at row 9; expected whole numbers or words as classes, or task_kind=regression",
     ),
-    (np.full(36, 4), "classification", "targets column 0 has the one class 4; expected at least two"),
+    (np.full(36, 4), "classification", "targets column 0 has only the class 4; expected at least two"),
     (
         np.zeros(36, complex), "classification",
         "targets column 0 is complex128; expected whole numbers or words as classes",

@@ -72,5 +72,5 @@ def test_they_are_a_setting_of_any_data() -> None:
 def test_mistakes_are_named() -> None:
     with pytest.raises(InputError, match="pair_changes is 3; expected 1 to 2, or 0"):
         WeakPairs(Numbers((4, 5, 6)), 3)
-    with pytest.raises(InputError, match="cannot differ in some factors: it has 1"):
+    with pytest.raises(InputError, match="at least two factors; this data has 1"):
         WeakPairs(Numbers((4,)), 1)

@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import Generator, Tensor
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 
 # The world: x to the right, y away from the camera, z up; the post stands at the origin and is one unit high. Lens,
@@ -330,3 +331,6 @@ def _objects(side: int) -> Iterator[Array]:
                     seen = nearness > before
                     layers[0, :, i, j] = _layer(_pooled(seen, per), _pooled(shade * seen, per))
             yield layers
+
+
+DECLARED = DataSet("arm3d", Arm3D.names, Arm3D.sizes, "look-alike of MPI3D, drawn here", Arm3D, embedded=True)

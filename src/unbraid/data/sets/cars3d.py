@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 from unbraid.data.files import RemoteFile, checked, needed
 from unbraid.data.stored import StoredGrid, fit, mat_array, tar_members
@@ -54,3 +55,6 @@ def _read(resolution: int) -> Iterator[Array]:
         raise InputError(f"{path} holds {len(cars)} cars; expected {count}")
     grid = np.stack([cars[name] for name in sorted(cars)], axis=1)  # (elevation and azimuth, object, H, W, C)
     yield cast(Array, grid.reshape(-1, *grid.shape[2:]))
+
+
+DECLARED = DataSet("cars3d", NAMES, SIZES, "Cars3D's file", open_cars3d, FILES)

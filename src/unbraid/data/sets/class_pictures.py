@@ -23,27 +23,27 @@ NAMES = ("class",)
 def open_class_pictures(path: str | Path, resolution: int = 64, split: str = "train") -> Rows:
     """One split of labelled pictures: RGB, each the largest centred square; classes in the order of their names.
 
-    A folder holds a folder a class, or `train` and `test` with a folder a class in each. An .npz holds `images` and
-    `labels`, or `train_images`, `train_labels`, `test_images` and `test_labels`. Where there is no test set, every
+    A folder holds one folder per class, or `train` and `test` with one folder per class each. An .npz holds `images`
+    and `labels`, or `train_images`, `train_labels`, `test_images` and `test_labels`. Where there is no test set, every
     sixth picture of a class is one.
     """
     check_resolution(resolution)
     check_split("class_pictures", split, SPLITS)
-    place = Path(path).expanduser()
-    if place.is_dir():
-        found = _from_folder(place, resolution, split)
-    elif place.suffix.lower() == ".npz" and place.exists():
-        found = _from_npz(place, resolution, split)
+    source = Path(path).expanduser()
+    if source.is_dir():
+        labelled = _from_folder(source, resolution, split)
+    elif source.suffix.lower() == ".npz" and source.exists():
+        labelled = _from_npz(source, resolution, split)
     else:
-        raise InputError(f"{place} is no folder of class folders and no .npz file of images and labels")
-    images, labels, classes = found
-    return Rows(images, labels[:, None], NAMES, (len(classes),), source=f"pictures in {place.name}")
+        raise InputError(f"{source} is neither a folder of class folders nor an .npz file of images and labels")
+    images, labels, classes = labelled
+    return Rows(images, labels[:, None], NAMES, (len(classes),), source=f"pictures in {source.name}")
 
 
-Found = tuple[Tensor, Tensor, list[str]]  # images (n, 3, H, W), labels (n,), names of the classes
+Labelled = tuple[Tensor, Tensor, list[str]]  # images (n, 3, H, W), labels (n,), names of the classes
 
 
-def _from_folder(folder: Path, resolution: int, split: str) -> Found:
+def _from_folder(folder: Path, resolution: int, split: str) -> Labelled:
     parted = all((folder / name).is_dir() for name in SPLITS)
     classes = _class_folders(folder / "train" if parted else folder)
     if parted and _class_folders(folder / "test") != classes:
@@ -52,7 +52,7 @@ def _from_folder(folder: Path, resolution: int, split: str) -> Found:
     names = [name.split("/")[0] for name in pictures.files]
     stray = [file for file, name in zip(pictures.files, names, strict=True) if name not in classes]
     if stray:
-        raise InputError(f"{folder} holds {stray[0]} outside any class folder; expected pictures in a folder a class")
+        raise InputError(f"{folder} holds {stray[0]} outside any class folder; expected one folder per class")
     labels = torch.tensor([classes.index(name) for name in names])
     return _part(pictures.images_at(range(len(pictures))), labels, classes, "" if parted else split)
 
@@ -64,9 +64,9 @@ def _class_folders(folder: Path) -> list[str]:
     return classes
 
 
-def _from_npz(path: Path, resolution: int, split: str) -> Found:
+def _from_npz(path: Path, resolution: int, split: str) -> Labelled:
     if path.is_file() and not zipfile.is_zipfile(path):
-        raise InputError(f"{path} is no .npz file, whatever its name; numpy.savez writes them")
+        raise InputError(f"{path} is not an .npz file despite its name; numpy.savez writes them")
     try:
         with np.load(path, allow_pickle=False) as archive:
             parted = "train_images" in archive.files
@@ -81,17 +81,17 @@ def _from_npz(path: Path, resolution: int, split: str) -> Found:
             raise
         raise InputError(f"{path} cannot be read as an .npz of labelled pictures: {error}") from error
     if labels.shape != (len(images),) or labels.dtype.kind not in "iuUS":
-        found, expected = f"{labels.dtype} {labels.shape}", f"a whole number or a word for each of {len(images)} images"
-        raise InputError(f"{path}: labels are {found}; expected {expected}")
+        expected = f"a whole number or a word for each of {len(images)} images"
+        raise InputError(f"{path}: labels are {labels.dtype} {labels.shape}; expected {expected}")
     classes = np.unique(known)
     if len(classes) < 2:
-        raise InputError(f"{path} has the one class {classes[0]}; expected at least two")
+        raise InputError(f"{path} has only the class {classes[0]}; expected at least two")
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise InputError(f"{path}: the test set has the class {unknown[0]}, which the training set lacks")
     pixels = torch.from_numpy(planes(_in_colour(as_bytes(path, images)), resolution))
-    places = torch.from_numpy(np.searchsorted(classes, labels).astype(np.int64))
-    return _part(pixels, places, [str(name) for name in classes], "" if parted else split)
+    indices = torch.from_numpy(np.searchsorted(classes, labels).astype(np.int64))
+    return _part(pixels, indices, [str(name) for name in classes], "" if parted else split)
 
 
 def _in_colour(images: Array) -> Array:
@@ -99,16 +99,16 @@ def _in_colour(images: Array) -> Array:
     return np.repeat(images[..., None], 3, 3) if images.ndim == 3 else images[..., :3]
 
 
-def _part(images: Tensor, labels: Tensor, classes: list[str], split: str) -> Found:
-    """The rows of a split that is made here; all rows where there is nothing to split."""
+def _part(images: Tensor, labels: Tensor, classes: list[str], split: str) -> Labelled:
+    """The rows of one split, where the files have none; with `split` empty, all rows."""
     if not split:
         return images, labels, classes
-    place = torch.empty_like(labels)  # which picture of its class
+    number = torch.empty_like(labels)  # of a picture within its class
     for label in range(len(classes)):
         own = labels == label
-        place[own] = torch.arange(int(own.sum()))
-    rows = ((place % TEST_EVERY == 0) == (split == "test")).nonzero().flatten()
+        number[own] = torch.arange(int(own.sum()))
+    rows = ((number % TEST_EVERY == 0) == (split == "test")).nonzero().flatten()
     missing = [name for label, name in enumerate(classes) if not bool((labels[rows] == label).any())]
     if missing:
-        raise InputError(f"class '{missing[0]}' has too few pictures to train and to test with; expected at least 2")
+        raise InputError(f"class '{missing[0]}' has too few pictures to train and test on; expected at least 2")
     return images[rows], labels[rows], classes

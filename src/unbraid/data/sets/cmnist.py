@@ -1,4 +1,4 @@
-"""CMNIST (intervention, appendix B): written digits in ten colours. The writer is what the factors do not say."""
+"""CMNIST (intervention, appendix B): handwritten digits in ten colours. The writer is not a factor."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Index, Rows, Table, check_resolution
-from unbraid.data.files import stored
 from unbraid.data.sets import mnist
-from unbraid.data.sets.digits import SPLITS, open_digits
+from unbraid.data.sets.digits import SPLITS, open_from
 from unbraid.data.sets.shapes3d import HUES, LEVELS
 from unbraid.data.stored import check_split
-from unbraid.errors import InputError, nearest
 
 NAMES = ("digit", "colour")
 SIZES = (10, len(HUES))
@@ -22,7 +21,7 @@ COLOURS = torch.from_numpy(LEVELS[HUES]).float()  # (10, 3): the hues of 3D Shap
 
 
 class ColouredDigits(FactorData):
-    """Every digit in every colour, on black: a row for each pair of the two, the colour fastest."""
+    """Every digit in every colour, on black: one row per digit and colour, the colour fastest."""
 
     names, sizes = NAMES, SIZES
 
@@ -43,8 +42,8 @@ class ColouredDigits(FactorData):
         return torch.cat([self.digits.factors_at(rows // len(COLOURS)), rows[:, None] % len(COLOURS)], 1)
 
     def index_of(self, factors: Table) -> Tensor:
-        found = self.check_factors(factors)
-        return self.digits.index_of(found[:, :1]) * len(COLOURS) + found[:, 1]
+        table = self.check_factors(factors)
+        return self.digits.index_of(table[:, :1]) * len(COLOURS) + table[:, 1]
 
     def images_at(self, index: Index, rng: Any = None) -> Tensor:
         rows = self.check_index(index)
@@ -62,20 +61,17 @@ def painted(images: Tensor, colours: Tensor) -> Tensor:
 def open_cmnist(resolution: int = 28, split: str = "train", digits: str = "auto") -> ColouredDigits:
     """Digits of the training split, with those of the test split in `held_out`; or those alone (`split`).
 
-    `digits` is mnist, sklearn, or auto for the first where its files are here.
+    `digits` is mnist, sklearn, or auto for mnist where its files are on this machine, else sklearn.
     """
     check_resolution(resolution)
     check_split("cmnist", split, SPLITS)
-    openers = {"mnist": mnist.open_mnist, "sklearn": open_digits}
-    if digits not in ("auto", *openers):
-        raise InputError(f"digits is '{digits}'{nearest(digits, ['auto', *openers])}")
-    here = "mnist" if all(stored(file) for file in FILES) else "sklearn"
-    parts = {name: _coloured(openers[here if digits == "auto" else digits](resolution, name)) for name in SPLITS}
+    parts = {name: ColouredDigits(open_from(digits, resolution, name)) for name in SPLITS}
     data = parts[split]
     data.held_out = parts["test"] if split == "train" else None
     return data
 
 
-def _coloured(digits: FactorData) -> ColouredDigits:
-    assert isinstance(digits, Rows)
-    return ColouredDigits(digits)
+DECLARED = DataSet(
+    "cmnist", NAMES, SIZES, "MNIST's digits if downloaded, else scikit-learn's 1,797, in ten colours", open_cmnist,
+    FILES, embedded=True, count=700_000,
+)  # fmt: skip

@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData
 from unbraid.data.sets.dsprites import DSprites
 
 
 class ColorDSprites(FactorData):
-    """dSprites' factors; the colour of the shape is drawn anew with every image and is not a factor."""
+    """dSprites' factors; the colour of the shape is redrawn with every image and is not a factor."""
 
     names, sizes = DSprites.names, DSprites.sizes
     source = "drawn, by the paper's rule"
@@ -23,3 +24,9 @@ class ColorDSprites(FactorData):
         masks = torch.from_numpy(self._shapes.masks(factors)).unsqueeze(1)  # (n, 1, H, W)
         scaling = 0.5 + 0.5 * torch.rand(len(factors), 3, 1, 1, generator=rng)
         return masks * (255 * scaling).round().to(torch.uint8)
+
+
+DECLARED = DataSet(
+    "color_dsprites", ColorDSprites.names, ColorDSprites.sizes, "drawn here by the paper's rule", ColorDSprites,
+    embedded=True,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Handwritten digits that come with scikit-learn, enlarged smoothly: MNIST's stand-in where its files are absent."""
+"""Handwritten digits: scikit-learn's, enlarged smoothly, as MNIST's stand-in, and the choice between the two."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import torch.nn.functional as F
 
 from unbraid.data.cache import Array, drawn_array
 from unbraid.data.factors import Rows, check_resolution
+from unbraid.data.files import stored
+from unbraid.data.sets import mnist
 from unbraid.data.stored import as_tensor, check_split
+from unbraid.errors import InputError, nearest
 
 NAMES = ("digit",)
 SIZES = (10,)
@@ -31,12 +34,26 @@ def open_digits(resolution: int = 28, split: str = "train") -> Rows:
     return Rows(as_tensor(images)[rows], as_tensor(labels)[rows][:, None], NAMES, SIZES, source=source)
 
 
+SOURCES = {"mnist": mnist.open_mnist, "sklearn": open_digits}
+
+
+def open_from(source: str, resolution: int, split: str) -> Rows:
+    """Digits of mnist or of sklearn; auto is the first of them whose files are on this machine."""
+    if source not in ("auto", *SOURCES):
+        raise InputError(f"digits is '{source}'{nearest(source, ['auto', *SOURCES])}")
+    return SOURCES[source_here() if source == "auto" else source](resolution, split)
+
+
+def source_here() -> str:
+    return "mnist" if all(stored(file) for file in mnist.FILES) else "sklearn"
+
+
 def _read() -> tuple[Array, Array]:
     """Images (n, 8, 8) from 0 to 16, and classes (n,)."""
     from sklearn.datasets import load_digits  # a second of start-up
 
-    found = load_digits()
-    return found.images, found.target
+    digits = load_digits()
+    return digits.images, digits.target
 
 
 def _enlarged(resolution: int) -> Array:

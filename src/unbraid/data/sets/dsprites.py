@@ -13,6 +13,7 @@ import torch
 from torch import Generator, Tensor
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 
 NAMES = ("shape", "scale", "orientation", "x", "y")
@@ -59,7 +60,7 @@ class DSprites(FactorData):
 
     def masks(self, factors: Tensor) -> Array:
         """1 inside the shape, 0 outside: uint8 (n, H, W)."""
-        rows = self._bits[self.to_codes(factors).numpy()]
+        rows = self._bits[self.to_grid(factors).numpy()]
         return np.unpackbits(rows, axis=2, count=self.resolution)
 
     def _images(self, factors: Tensor, rng: Generator) -> Tensor:
@@ -84,7 +85,7 @@ def _fill(outline: Array, centres: Array, resolution: int) -> Array:
     """The polygon with its middle at every pair of centres, filled: bits (x · y, line, byte).
 
     Each line of pixels is crossed by a few edges. Where an edge crosses, everything to its right changes sides, so a
-    line is the exclusive or of one such mask per crossing. The height of a crossing depends on y alone and its place
+    line is the exclusive or of one such mask per crossing. The height of a crossing depends on y alone and its position
     on the line is linear in the snapped x, which lets all positions be done together.
     """
     x = np.floor(_SNAP * (outline[:, 0] + centres[:, None]) + 0.5) / _SNAP  # (32, vertex)
@@ -110,3 +111,8 @@ def _fill(outline: Array, centres: Array, resolution: int) -> Array:
     bits = np.zeros((len(centres), len(centres), resolution, row_bytes // word), masks.dtype)  # (x, y, line, word)
     bits[:, at_y[starts], at_line[starts]] = lines.transpose(1, 0, 2)
     return bits.view(np.uint8).reshape(-1, resolution, row_bytes)
+
+
+DECLARED = DataSet(
+    "dsprites", NAMES, SIZES, "drawn here, bit for bit the published images", DSprites, embedded=True
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 from unbraid.data.files import RemoteFile
 from unbraid.data.stored import StoredGrid, npz_member
@@ -28,3 +29,6 @@ def open_dsprites_official(resolution: int = 64) -> FactorData:
     check_resolution(resolution)
     pixels = npz_member("dsprites_official", FILES[0], "imgs", (math.prod(SIZES), 64, 64))
     return StoredGrid(pixels, NAMES, SIZES, resolution=resolution, source="the published file", binary=True)
+
+
+DECLARED = DataSet("dsprites_official", NAMES, SIZES, "dSprites' file", open_dsprites_official, FILES)

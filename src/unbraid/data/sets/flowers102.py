@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Rows, check_resolution
 from unbraid.data.files import RemoteFile, checked, needed
 from unbraid.data.sets.image_folder import read_picture
@@ -58,17 +59,20 @@ def _numbers(file: RemoteFile, name: str) -> Array:
 
 
 def _photographs(count: int, resolution: int) -> Iterator[Array]:
-    """uint8 (count, 3, resolution, resolution): image_00001.jpg is the first, wherever it stands in the archive."""
+    """uint8 (count, 3, resolution, resolution): image_00001.jpg is the first, whatever its position in the archive."""
     path = checked("flowers102", FILES[0])
     images = np.empty((count, resolution, resolution, 3), np.uint8)
-    found = set()
+    read = set()
     for name, contents in tar_members(path, "*image_*.jpg"):
         number = re.search(r"image_(\d+)\.jpg$", name)
         row = int(number[1]) - 1 if number else -1
         if not 0 <= row < count:
             raise InputError(f"{path} holds {name}; expected image_00001.jpg to image_{count:05d}.jpg")
         images[row] = read_picture(io.BytesIO(contents), resolution, 3, f"{path}: {name}")
-        found.add(row)
-    if len(found) != count:
-        raise InputError(f"{path} holds {len(found)} images; expected {count}")
+        read.add(row)
+    if len(read) != count:
+        raise InputError(f"{path} holds {len(read)} images; expected {count}")
     yield images.transpose(0, 3, 1, 2)
+
+
+DECLARED = DataSet("flowers102", NAMES, SIZES, "Oxford Flowers' files", open_flowers102, FILES, count=8_189)

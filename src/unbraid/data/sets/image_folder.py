@@ -15,6 +15,7 @@ from PIL import Image, ImageOps
 from torch import Generator, Tensor
 
 from unbraid.data.cache import Array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Index, Rng, check_resolution, digest
 from unbraid.data.stored import square
 from unbraid.errors import InputError
@@ -26,7 +27,7 @@ SIZES: tuple[int, ...] = ()
 
 
 class Pictures(FactorData):
-    """Pictures that no factor tells apart. `files` names each row's file, `skipped` those that could not be read."""
+    """Pictures without factors. `files` names each row's file, `skipped` those that could not be read."""
 
     names, sizes = NAMES, SIZES
 
@@ -57,14 +58,14 @@ def open_image_folder(resolution: int = 64, path: str | Path = "", channels: int
         raise InputError(f"channels is {channels}; expected 1 or 3")
     if not str(path):
         raise InputError("image_folder needs the setting path: a folder of pictures or an .npz file")
-    place = Path(path).expanduser()
-    if place.is_dir():
-        return _from_folder(place, resolution, int(channels))
-    if not place.exists():
-        raise InputError(f"{place} does not exist; expected a folder of pictures or an .npz file")
-    if place.suffix.lower() != ".npz":
-        raise InputError(f"{place} is neither a folder of pictures nor an .npz file")
-    return _from_npz(place, resolution, int(channels))
+    source = Path(path).expanduser()
+    if source.is_dir():
+        return _from_folder(source, resolution, int(channels))
+    if not source.exists():
+        raise InputError(f"{source} does not exist; expected a folder of pictures or an .npz file")
+    if source.suffix.lower() != ".npz":
+        raise InputError(f"{source} is neither a folder of pictures nor an .npz file")
+    return _from_npz(source, resolution, int(channels))
 
 
 def read_picture(source: Path | IO[bytes], resolution: int, channels: int, name: str) -> Array:
@@ -110,10 +111,10 @@ def _from_folder(folder: Path, resolution: int, channels: int) -> Pictures:
             advance()
     if skipped:
         some = ", ".join(skipped[:5]) + (", …" if len(skipped) > 5 else "")
-        told = f"{len(skipped)} of {len(names)} pictures could not be read and were skipped: {some}"
+        message = f"{len(skipped)} of {len(names)} pictures could not be read and were skipped: {some}"
         if not read:
-            raise InputError(f"{folder}: {told}")
-        warnings.warn(told, stacklevel=3)
+            raise InputError(f"{folder}: {message}")
+        warnings.warn(message, stacklevel=3)
     return Pictures(pixels[: len(read)], read, skipped, f"pictures in {folder.name}")
 
 
@@ -144,7 +145,7 @@ def _array(path: Path) -> Array:
 
 
 def as_bytes(path: Path, array: Array) -> Array:
-    """uint8 (n, H, W) or (n, H, W, C) from what people store: channels first or last, bytes or floats in [0, 1]."""
+    """uint8 (n, H, W) or (n, H, W, C) from other layouts: channels first or last, bytes or floats in [0, 1]."""
     expected = "expected uint8, or floats in [0, 1], of shape (n, H, W), (n, H, W, C) or (n, C, H, W) with C 1, 3 or 4"
     colours = (1, 3, 4)
     if array.ndim == 4 and array.shape[3] not in colours and array.shape[1] in colours:
@@ -161,3 +162,9 @@ def as_bytes(path: Path, array: Array) -> Array:
     elif array.dtype != np.uint8:
         raise InputError(f"{path}: images are {array.dtype}; {expected}")
     return np.ascontiguousarray(array[..., 0] if array.ndim == 4 and array.shape[3] == 1 else array)
+
+
+DECLARED = DataSet(
+    "image_folder", NAMES, SIZES, "your own folder or .npz of pictures: path=…", open_image_folder, embedded=True,
+    user_files={"path": ()},
+)  # fmt: skip

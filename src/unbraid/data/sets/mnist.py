@@ -1,4 +1,4 @@
-"""MNIST (LeCun et al. 1998): written digits. The writer is what the factor does not say."""
+"""MNIST (LeCun et al. 1998): handwritten digits. The writer is not a factor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from unbraid.data.cache import Array, drawn_array
-from unbraid.data.factors import FactorData, Rows, check_resolution
+from unbraid.data.declaration import DataSet
+from unbraid.data.factors import Rows, check_resolution
 from unbraid.data.files import RemoteFile, checked
 from unbraid.data.stored import as_tensor, check_split, planes
 from unbraid.errors import InputError
@@ -48,10 +49,10 @@ FILES = (
         "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
     ),
 )  # fmt: skip
-SPLITS = {"train": 0, "test": 2}  # where the split's two files stand in FILES
+SPLITS = {"train": 0, "test": 2}  # index in FILES of the split's two files
 
 
-def open_mnist(resolution: int = 64, split: str = "train") -> FactorData:
+def open_mnist(resolution: int = 64, split: str = "train") -> Rows:
     """The 60,000 digits of the training split, or the 10,000 of the test split."""
     check_resolution(resolution)
     check_split("mnist", split, SPLITS)
@@ -71,12 +72,15 @@ def _idx(file: RemoteFile, dimensions: int) -> Array:
     try:
         data = gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is damaged or no gzip file: {error}") from error
+        raise InputError(f"{path} is damaged or not a gzip file: {error}") from error
     header = 4 + 4 * dimensions
     if data[:4] != bytes([0, 0, 8, dimensions]) or len(data) < header:
-        raise InputError(f"{path} is no idx file of {dimensions}-dimensional bytes")
+        raise InputError(f"{path} is not an idx file of {dimensions}-dimensional bytes")
     shape = struct.unpack(f">{dimensions}I", data[4:header])
     values = np.frombuffer(data, np.uint8, offset=header)
     if len(values) != np.prod(shape, dtype=np.int64):
         raise InputError(f"{path} holds {len(values):,} values; its header says {shape}")
     return values.reshape(shape)
+
+
+DECLARED = DataSet("mnist", NAMES, SIZES, "MNIST's files", open_mnist, FILES, count=70_000)

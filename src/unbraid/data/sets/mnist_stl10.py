@@ -1,4 +1,4 @@
-"""MNIST/STL-10 (contrastive, section 3.1 and appendix A.1): a digit on a photograph, at one of eight places.
+"""MNIST/STL-10 (contrastive, section 3.1 and appendix A.1): a digit on a photograph, at one of eight positions.
 
 Where the published files are absent, scikit-learn's digits stand in for MNIST and scenes drawn here for STL-10.
 """
@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Index, Table, check_resolution
 from unbraid.data.files import stored
 from unbraid.data.sets import mnist, stl10
 from unbraid.data.sets.class_pictures import open_class_pictures
-from unbraid.data.sets.digits import SPLITS, open_digits
+from unbraid.data.sets.digits import SPLITS, open_from, source_here
 from unbraid.data.sets.scenes import Scenes, open_scenes
 from unbraid.data.stored import check_split
 from unbraid.data.wrappers.pairs import PairData
@@ -26,7 +27,7 @@ from unbraid.errors import InputError, nearest
 NAMES = ("digit", "background", "location")
 SIZES = (10, 10, 8)
 ROWS = {"train": 100_000, "test": 10_000}
-GRID = (2, 4)  # rows and columns of places
+GRID = (2, 4)  # rows and columns of positions
 BOX = 28 / 64  # side of a digit's box over that of the image
 # What both images of a pair have; the third factor is drawn again.
 VARIANTS = {
@@ -38,11 +39,11 @@ FILES = (*mnist.FILES, *stl10.FILES)
 
 
 class DigitsOnBackgrounds(FactorData):
-    """A digit over a background, the brighter of the two in every pixel; `rows` of them, or one a combination.
+    """A digit over a background, the brighter of the two in every pixel; `rows` of them, at least one per combination.
 
-    `digits` (n, 1, h, w) and `backgrounds` (n, 3, H, W) have a factor each, their class. Which digit of the class and
-    which background of the class is drawn anew with every image. All combinations of factors have as many rows, but
-    for rounding, the first factor slowest.
+    `digits` (n, 1, h, w) and `backgrounds` (n, 3, H, W) have one factor each, their class. Which digit of the class
+    and which background of the class is redrawn with every image. All combinations of factors have equally many rows,
+    up to rounding, the first factor slowest.
     """
 
     names = NAMES
@@ -50,8 +51,8 @@ class DigitsOnBackgrounds(FactorData):
     def __init__(self, digits: FactorData, backgrounds: FactorData, rows: int) -> None:
         for part, what in ((digits, "digits"), (backgrounds, "backgrounds")):
             if len(part.sizes) != 1:
-                found = ", ".join(part.names) or "none"
-                raise InputError(f"{what} have the factors {found}; expected one, their class")
+                names = ", ".join(part.names) or "none"
+                raise InputError(f"{what} have the factors {names}; expected one, their class")
         self.digits, self.backgrounds = digits, backgrounds
         self.sizes = (digits.sizes[0], backgrounds.sizes[0], GRID[0] * GRID[1])
         self.image_shape = backgrounds.image_shape
@@ -63,11 +64,11 @@ class DigitsOnBackgrounds(FactorData):
         return self._rows
 
     def factors_at(self, index: Index) -> Tensor:
-        return self.from_codes(self.check_index(index) * math.prod(self.sizes) // len(self))
+        return self.from_grid(self.check_index(index) * math.prod(self.sizes) // len(self))
 
     def index_of(self, factors: Table) -> Tensor:
-        codes = self.to_codes(self.check_factors(factors))
-        return -(-codes * len(self) // math.prod(self.sizes))  # rounded up
+        cells = self.to_grid(self.check_factors(factors))
+        return -(-cells * len(self) // math.prod(self.sizes))  # rounded up
 
     def describe(self) -> dict[str, Any]:
         parts = {"digits": self.digits.describe(), "backgrounds": self.backgrounds.describe()}
@@ -78,14 +79,14 @@ class DigitsOnBackgrounds(FactorData):
         images = self.backgrounds.images(factors[:, 1:2], rng)
         height, width = digit.shape[2:]
         for location, (top, left) in enumerate(self.corners):
-            here = (factors[:, 2] == location).nonzero().flatten()
-            box = images[here, :, top : top + height, left : left + width]
-            images[here, :, top : top + height, left : left + width] = torch.maximum(box, digit[here])
+            rows = (factors[:, 2] == location).nonzero().flatten()
+            box = images[rows, :, top : top + height, left : left + width]
+            images[rows, :, top : top + height, left : left + width] = torch.maximum(box, digit[rows])
         return images
 
 
 def corners(side: int, box: int) -> list[tuple[int, int]]:
-    """Top and left of each place: two rows of four, as far apart as a box inside the image can be."""
+    """Top and left of each position: two rows of four, as far apart as a box inside the image can be."""
     tops, lefts = (torch.linspace(0, side - box, count).round().long().tolist() for count in GRID)
     return [(top, left) for top in tops for left in lefts]
 
@@ -99,8 +100,8 @@ def open_mnist_stl10(
 ) -> PairData:
     """Pairs of one variant: 100,000 rows, and 10,000 of the test split in `held_out`; or those alone (`split`).
 
-    `digits` is mnist, sklearn, or auto for the first where its files are here. `backgrounds` is stl10; scenes, drawn
-    here once and kept; new_scenes, drawn with every image; auto for one of the first two; or the path of labelled
+    `digits` is mnist, sklearn, or auto for mnist where its files are on this machine. `backgrounds` is stl10; scenes,
+    drawn once and kept; new_scenes, drawn with every image; auto for one of the first two; or the path of labelled
     pictures: a folder of class folders, or an .npz of images and labels.
     """
     check_resolution(resolution, 16)
@@ -115,29 +116,26 @@ def open_mnist_stl10(
 
 def _compose(resolution: int, split: str, digits: str, backgrounds: str | Path) -> DigitsOnBackgrounds:
     box = round(BOX * resolution)
-    openers: dict[str, Callable[[int, str], FactorData]] = {"mnist": mnist.open_mnist, "sklearn": open_digits}
-    chosen = _digits_here() if digits == "auto" else digits
-    if chosen not in openers:
-        raise InputError(f"digits is '{digits}'{nearest(digits, ['auto', *openers])}")
-    return DigitsOnBackgrounds(openers[chosen](box, split), _backgrounds(resolution, split, backgrounds), ROWS[split])
+    return DigitsOnBackgrounds(
+        open_from(digits, box, split), _open_backgrounds(resolution, split, backgrounds), ROWS[split]
+    )
 
 
-def _backgrounds(resolution: int, split: str, name: str | Path) -> FactorData:
-    openers: dict[str, Callable[[int, str], FactorData]] = {
-        "stl10": stl10.open_stl10,
-        "scenes": open_scenes,
-        "new_scenes": Scenes,
-    }
+_BACKGROUNDS: dict[str, Callable[[int, str], FactorData]] = {
+    "stl10": stl10.open_stl10,
+    "scenes": open_scenes,
+    "new_scenes": Scenes,
+}
+
+
+def _open_backgrounds(resolution: int, split: str, name: str | Path) -> FactorData:
     chosen = _backgrounds_here() if name == "auto" else str(name)
-    if chosen in openers:
-        return openers[chosen](resolution, split)
+    if chosen in _BACKGROUNDS:
+        return _BACKGROUNDS[chosen](resolution, split)
     if not Path(chosen).expanduser().exists():
-        raise InputError(f"backgrounds is '{name}', which is no path either{nearest(chosen, ['auto', *openers])}")
+        known = ["auto", *_BACKGROUNDS]
+        raise InputError(f"backgrounds is '{name}', which is not a path either{nearest(chosen, known)}")
     return open_class_pictures(chosen, resolution, split)
-
-
-def _digits_here() -> str:
-    return "mnist" if all(stored(file) for file in mnist.FILES) else "sklearn"
 
 
 def _backgrounds_here() -> str:
@@ -146,6 +144,12 @@ def _backgrounds_here() -> str:
 
 def parts_here() -> str:
     """Which parts are real on this machine."""
-    digits = {"mnist": "MNIST's digits", "sklearn": "scikit-learn's digits, not MNIST's"}[_digits_here()]
+    digits = {"mnist": "MNIST's digits", "sklearn": "scikit-learn's digits, not MNIST's"}[source_here()]
     backgrounds = {"stl10": "STL-10's photographs", "scenes": "scenes drawn here, not STL-10"}[_backgrounds_here()]
     return f"{digits}; {backgrounds}"
+
+
+DECLARED = DataSet(
+    "mnist_stl10", NAMES, SIZES, "composed here in pairs", open_mnist_stl10, FILES, embedded=True, count=ROWS["train"],
+    parts=parts_here, user_files={"backgrounds": ("auto", *_BACKGROUNDS)},
+)  # fmt: skip

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 from unbraid.data.files import RemoteFile
 from unbraid.data.stored import StoredGrid, npz_member
@@ -22,7 +24,6 @@ _SIMPLE = (6, 6, 2, 3, 3, 40, 40)
 SIZES = {"toy": _SIMPLE, "realistic": _SIMPLE, "real": _SIMPLE, "complex": (4, 4, 2, 3, 3, 40, 40)}
 _HUB = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main"
 _DRIVE = "1Tp8eTdHxgUMtsZv5uAoYAbJR1BOa_OQm"
-
 
 
 def _hub_file(name: str) -> RemoteFile:
@@ -54,3 +55,9 @@ def open_mpi3d(resolution: int = 64, variant: str = "toy") -> FactorData:
     sizes = SIZES[variant]
     pixels = npz_member(f"mpi3d_{variant}", FILES[variant][0], "images", (math.prod(sizes), 64, 64, 3))
     return StoredGrid(pixels, NAMES, sizes, resolution=resolution, source="the published file")
+
+
+DECLARED = tuple(
+    DataSet(f"mpi3d_{name}", NAMES, SIZES[name], "MPI3D's file", partial(open_mpi3d, variant=name), FILES[name])
+    for name in SIZES
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData
 from unbraid.data.sets.dsprites import DSprites
 
@@ -26,3 +27,9 @@ class NoisyDSprites(FactorData):
         words.random_(-(2**63), None, generator=rng)  # eight pixels to a draw
         noise = words.view(torch.uint8)[:pixels].view(len(factors), *self.image_shape)
         return noise | white  # white is 255 or 0
+
+
+DECLARED = DataSet(
+    "noisy_dsprites", NoisyDSprites.names, NoisyDSprites.sizes, "drawn here by the paper's rule", NoisyDSprites,
+    embedded=True,
+)  # fmt: skip

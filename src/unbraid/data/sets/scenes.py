@@ -1,7 +1,7 @@
 """Ten classes of scenes drawn here, each with endless instances: STL-10's stand-in where its file is absent.
 
 A scene is a function of its class and of the number of its instance: the same two, the same picture. Classes differ in
-what stands where, not in colour: light, tints and palettes vary within each of them.
+their objects and layout, not in colour: light, tints and palettes vary within each of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unbraid.data.factors import FactorData, Rows, check_resolution
 from unbraid.data.sets.digits import SPLITS
 from unbraid.data.stored import as_tensor, check_split
 
-_VERSION = 1  # raised whenever the same numbers would give other scenes than before
+_VERSION = 1  # raised whenever the scenes of the same numbers change
 _BRIGHTEST = 0.8  # so that a white digit shows on any scene
 _CHUNK = 256  # scenes drawn at a time
 KEPT = {"train": 1000, "test": 250}  # instances of each class that are drawn once and kept
@@ -83,24 +83,24 @@ class _Canvas:
     """
 
     def __init__(self, instances: Tensor, resolution: int) -> None:
-        place = (torch.arange(resolution) + 0.5) / resolution
-        self.x, self.y = place[None, None, :], place[None, :, None]
+        position = (torch.arange(resolution) + 0.5) / resolution
+        self.x, self.y = position[None, None, :], position[None, :, None]
         self.pixels = torch.zeros(len(instances), 3, resolution, resolution)
         self.side, self._stream, self._drawn = resolution, instances, 0
         self.light = self.number(0.5, 1.0) * (1 + 0.35 * (self.numbers(3) - 0.5))  # (n, 3): how bright, and its tint
 
     def numbers(self, count: int) -> Tensor:
         """The next numbers of each instance, uniform in [0, 1): (n, count)."""
-        places = torch.arange(self._drawn, self._drawn + count)
+        positions = torch.arange(self._drawn, self._drawn + count)
         self._drawn += count
-        return uniform(self._stream[:, None], places)
+        return uniform(self._stream[:, None], positions)
 
     def number(self, low: float, high: float) -> Tensor:
         """The next number of each instance, uniform in [low, high): (n, 1)."""
         return low + (high - low) * self.numbers(1)
 
     def value(self, low: float, high: float) -> Tensor:
-        """The same as (n, 1, 1), for arithmetic with places."""
+        """The same as (n, 1, 1), for arithmetic with positions."""
         return self.number(low, high)[..., None]
 
     def colour(self, base: Colour, spread: float = 0.35) -> Tensor:
@@ -140,12 +140,12 @@ class _Canvas:
         return (255 * _BRIGHTEST * self.pixels.clamp_(0, 1)).round_().to(torch.uint8)
 
 
-def uniform(streams: Tensor, places: Tensor) -> Tensor:
-    """Numbers in [0, 1) by the stream they belong to and their place in it: int64, broadcast, -> float32.
+def uniform(streams: Tensor, positions: Tensor) -> Tensor:
+    """Numbers in [0, 1) by the stream they belong to and their position in it: int64, broadcast, -> float32.
 
     SplitMix64 (Steele et al. 2014): no state, so that any number can be had alone.
     """
-    mixed = streams + (places + 1) * -0x61C8864680B583EB  # 0x9E3779B97F4A7C15 as a signed number
+    mixed = streams + (positions + 1) * -0x61C8864680B583EB  # 0x9E3779B97F4A7C15 as a signed number
     mixed = (mixed ^ _shifted(mixed, 30)) * -0x40A7B892E31B1A47  # 0xBF58476D1CE4E5B9
     mixed = (mixed ^ _shifted(mixed, 27)) * -0x6B2FB644ECCEEE15  # 0x94D049BB133111EB
     return _shifted(mixed ^ _shifted(mixed, 31), 40).float() / 2**24
@@ -191,8 +191,8 @@ def _forest(c: _Canvas) -> None:
     ground = c.value(0.55, 0.7)
     c.paint(c.y - ground + 0 * c.x, c.colour((0.35, 0.4, 0.2)))
     first = c.value(0.0, 0.25)
-    for place, near in ((0.0, 0.0), (0.5, 0.1), (0.25, 0.4), (0.75, 0.5), (0.45, 1.0)):
-        x, foot = (first + place + c.value(-0.08, 0.08)) % 1.0, ground + 0.25 * near + c.value(0.0, 0.05)
+    for across, near in ((0.0, 0.0), (0.5, 0.1), (0.25, 0.4), (0.75, 0.5), (0.45, 1.0)):
+        x, foot = (first + across + c.value(-0.08, 0.08)) % 1.0, ground + 0.25 * near + c.value(0.0, 0.05)
         height = c.value(0.35, 0.5) * (1 + 0.5 * near)
         top, half = foot - height, 0.22 * height
         trunk = c.box(x - 0.1 * half, x + 0.1 * half, foot - 0.1 * height, foot + 0.08 * height)
@@ -292,8 +292,8 @@ def _flowers(c: _Canvas) -> None:
     c.blend((1 - 1.5 * c.y).clamp(0, 1).expand(len(c.pixels), -1, c.side), c.colour((0.55, 0.65, 0.6), 0.5))
     petal, heart, stem = c.colour((0.85, 0.4, 0.55), 0.9), c.colour((0.9, 0.75, 0.2)), c.colour((0.15, 0.35, 0.12))
     leaves = (c.numbers(1) * 4).floor()[..., None] + 5
-    for place, level in ((0.2, 0.3), (0.75, 0.25), (0.5, 0.55), (0.15, 0.72), (0.85, 0.7)):
-        x, y = place + c.value(-0.1, 0.1), level + c.value(-0.08, 0.08)
+    for across, level in ((0.2, 0.3), (0.75, 0.25), (0.5, 0.55), (0.15, 0.72), (0.85, 0.7)):
+        x, y = across + c.value(-0.1, 0.1), level + c.value(-0.08, 0.08)
         radius = c.value(0.11, 0.17)
         right, down = c.x - x, c.y - y
         c.paint(torch.minimum(0.012 - (right + 0.1 * down).abs(), down), stem)
@@ -305,8 +305,8 @@ def _flowers(c: _Canvas) -> None:
 def _balloons(c: _Canvas) -> None:
     """Striped balloons with baskets in the sky."""
     c.sky()
-    for place, level in ((0.25, 0.3), (0.72, 0.25), (0.5, 0.62)):
-        x, y, radius = place + c.value(-0.12, 0.12), level + c.value(-0.08, 0.08), c.value(0.12, 0.2)
+    for across, level in ((0.25, 0.3), (0.72, 0.25), (0.5, 0.62)):
+        x, y, radius = across + c.value(-0.12, 0.12), level + c.value(-0.08, 0.08), c.value(0.12, 0.2)
         right, down = c.x - x, c.y - y
         narrow = 1 + 0.35 * (down / radius).clamp(0, 1.3)  # towards the basket
         body = torch.minimum(radius - torch.hypot(right * narrow, down / 1.15), 1.05 * radius - down)

@@ -1,6 +1,6 @@
 """Scream-dSprites (assumptions, appendix D): the shape inverts a random patch of a painting in a random colour shade.
 
-The painting is The Scream, which is not ours to ship. Where it is absent, a swirling texture of our own stands in.
+The painting is The Scream, which is not ours to ship. Where it is absent, a swirling texture of our own replaces it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,24 @@ from PIL import Image, UnidentifiedImageError
 from torch import Generator, Tensor
 
 from unbraid.data.cache import Array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, digest
-from unbraid.data.files import SCREAM, needed, stored
+from unbraid.data.files import RemoteFile, needed, stored
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.errors import InputError
 
+# The painting is in the public domain. Wikimedia publishes no checksum that would last.
+SCREAM = RemoteFile("scream/scream.jpg", ("https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",))
 # The authors' code shrinks the painting to fit 350 x 274 pixels, from which it takes 64 x 64 patches.
 _FITS = (350, 274)
 _PATCH = 64
 
 
 class ScreamDSprites(FactorData):
-    """dSprites' factors; patch and shade of the background are drawn anew with every image.
+    """dSprites' factors; patch and shade of the background are redrawn with every image.
 
-    `painting` is the path of a picture, "scream" for The Scream, which `unbraid data get scream_dsprites` fetches,
-    "texture" for ours, or None for the first of these two that is here; `source` says which it is.
+    `painting` is the path of a picture, "scream" for The Scream, which `unbraid data get scream_dsprites` downloads,
+    "texture" for ours, or None for The Scream where it is on this machine, else the texture; `source` says which.
     """
 
     names, sizes = DSprites.names, DSprites.sizes
@@ -48,7 +51,7 @@ class ScreamDSprites(FactorData):
         zoom = resolution / _PATCH
         size = (round(picture.width * zoom), round(picture.height * zoom))
         if min(size) < resolution:
-            raise InputError(f"the painting is {size[0]} x {size[1]} here; it must hold a {resolution}-pixel patch")
+            raise InputError(f"the painting is {size[0]} x {size[1]}; expected at least {resolution} x {resolution}")
         canvas = torch.from_numpy(np.array(picture.resize(size, Image.Resampling.LANCZOS))).permute(2, 0, 1)
         self.content = digest(canvas)
         self._patches = canvas.unfold(1, resolution, 1).unfold(2, resolution, 1)  # (3, top, left, H, W), a view
@@ -95,9 +98,16 @@ def texture(width: int = 215, height: int = 274, strokes: int = 9) -> Image.Imag
             (0.38, 0.27, 0.18),
         ]
     )
-    place = np.clip(band, 0, 0.999) * (len(palette) - 1)
-    low = place.astype(int)
-    mix = (place - low)[..., None]
+    position = np.clip(band, 0, 0.999) * (len(palette) - 1)
+    low = position.astype(int)
+    mix = (position - low)[..., None]
     colour = (1 - mix) * palette[low] + mix * palette[low + 1]
     colour = colour * (0.72 + 0.4 * stroke[..., None]) + grain[..., None]
     return Image.fromarray((255 * np.clip(colour, 0, 1)).astype(np.uint8))
+
+
+DECLARED = DataSet(
+    "scream_dsprites", ScreamDSprites.names, ScreamDSprites.sizes,
+    "drawn here, on The Scream if downloaded, else on our texture", ScreamDSprites, (SCREAM,), embedded=True,
+    user_files={"painting": ("scream", "texture")},
+)  # fmt: skip

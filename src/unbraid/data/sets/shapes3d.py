@@ -12,6 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 
 # Factor values. Lengths are in tenths of the room's width; x runs along the back wall, y into the room, z up, and the
@@ -19,7 +20,7 @@ from unbraid.data.factors import FactorData, check_resolution
 SCALES = np.linspace(0.75, 1.25, 8)
 ANGLES = np.radians(np.linspace(-30, 30, 15))  # of the camera about the object
 LEVELS = np.linspace(0, 1, 6)  # ten hues at full saturation have no other red, green or blue than these
-HUES = np.array([[round(5 * c) for c in colorsys.hsv_to_rgb(hue / 10, 1, 1)] for hue in range(10)])  # places in LEVELS
+HUES = np.array([[round(5 * c) for c in colorsys.hsv_to_rgb(hue / 10, 1, 1)] for hue in range(10)])  # indices in LEVELS
 
 # All below is fitted to 50 real images: camera and walls by their edges, the rest by least squares over the pixels.
 # Radius (of the cube: half its width) and height at scale 1:
@@ -93,7 +94,7 @@ class _View(NamedTuple):
 
     eye: Array  # (3, 1)
     back: Array  # (3, 1), against the line of sight
-    rays: Array  # (3, n), all samples of the first place in a pixel before those of the second
+    rays: Array  # (3, n), all samples of the first position in a pixel before those of the second
     end: Array  # (3, n), where a ray meets the room
     sky: Array  # (n,), 0 or 1
     wall: Array  # (n,), the light on it
@@ -223,3 +224,8 @@ def _normal(shape: str, radius: float, height: float, point: Array) -> Array:
 
 def _column(vector: Sequence[float] | Array) -> Array:
     return np.array(vector, np.float32)[:, None]
+
+
+DECLARED = DataSet(
+    "shapes3d", Shapes3D.names, Shapes3D.sizes, "look-alike of 3D Shapes, drawn here", Shapes3D, embedded=True
+)

@@ -8,6 +8,7 @@ from typing import Any
 
 import h5py
 
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, check_resolution
 from unbraid.data.files import RemoteFile, checked, needed
 from unbraid.data.stored import Pixels, StoredGrid, unpacked
@@ -32,7 +33,7 @@ def open_shapes3d_official(resolution: int = 64) -> FactorData:
 
 
 def _pixels() -> Pixels:
-    """The images as they lie in the file where a random row is cheap to read there, else unpacked beside it once.
+    """The images in the file where a random row is cheap to read, else unpacked beside it once.
 
     A compressed block that spans thousands of images is decompressed whole for every one of them.
     """
@@ -48,9 +49,12 @@ def _pixels() -> Pixels:
     except (KeyError, AttributeError) as error:
         raise InputError(f"{path} has no array 'images'; it is not the published file") from error
     except OSError as error:
-        raise InputError(f"{path} is damaged or no HDF5 file: {error}") from error
+        raise InputError(f"{path} is damaged or not an HDF5 file: {error}") from error
 
 
 def _blocks(images: Any, rows: int) -> Iterator[bytes]:
     for start in range(0, len(images), rows):
         yield images[start : start + rows].tobytes()
+
+
+DECLARED = DataSet("shapes3d_official", NAMES, SIZES, "3D Shapes' file", open_shapes3d_official, FILES)

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Rows, check_resolution
 from unbraid.data.files import RemoteFile, checked, needed
 from unbraid.data.stored import as_tensor, planes
@@ -44,7 +45,7 @@ _PAIRS = 500  # image pairs read at a time
 
 
 def open_small_norb(resolution: int = 64) -> FactorData:
-    """Both halves of the published images, left camera. Which of a category's ten toys is shown, no factor says."""
+    """Both halves of the published images, left camera. Which of a category's ten toys is shown is not a factor."""
     check_resolution(resolution)
     needed("small_norb", FILES)
     halves = [_factors(FILES[1], FILES[2]), _factors(FILES[4], FILES[5])]
@@ -75,10 +76,10 @@ def _matrix(path: Path, dimensions: int, pairs: int | None = None) -> Iterator[A
     """A gzipped matrix of the NORB format, some rows at a time; `pairs` is how many pairs of images it must hold."""
     try:
         with gzip.open(path) as reader:
-            magic, found = struct.unpack("<2i", _exactly(reader, 8))
-            if magic not in _TYPES or found != dimensions:
-                raise InputError(f"{path} is no NORB matrix of {dimensions} dimensions")
-            shape = struct.unpack(f"<{max(3, found)}i", _exactly(reader, 4 * max(3, found)))[:found]
+            magic, rank = struct.unpack("<2i", _exactly(reader, 8))
+            if magic not in _TYPES or rank != dimensions:
+                raise InputError(f"{path} is not a NORB matrix of {dimensions} dimensions")
+            shape = struct.unpack(f"<{max(3, rank)}i", _exactly(reader, 4 * max(3, rank)))[:rank]
             if pairs is not None and (shape[:2] != (pairs, 2) or shape[2] != shape[3] or _TYPES[magic] != np.uint8):
                 raise InputError(f"{path} is {shape}; expected ({pairs}, 2, side, side) of bytes")
             row = _TYPES[magic].itemsize * math.prod(shape[1:])
@@ -86,7 +87,7 @@ def _matrix(path: Path, dimensions: int, pairs: int | None = None) -> Iterator[A
                 rows = min(_PAIRS, shape[0] - start)
                 yield np.frombuffer(_exactly(reader, rows * row), _TYPES[magic]).reshape(rows, *shape[1:])
     except (OSError, EOFError, zlib.error, struct.error) as error:
-        raise InputError(f"{path} is damaged or no gzip file: {error}") from error
+        raise InputError(f"{path} is damaged or not a gzip file: {error}") from error
 
 
 def _exactly(reader: gzip.GzipFile, size: int) -> bytes:
@@ -94,3 +95,8 @@ def _exactly(reader: gzip.GzipFile, size: int) -> bytes:
     if len(data) != size:
         raise EOFError("it ends too early")
     return data
+
+
+DECLARED = DataSet(
+    "small_norb", NAMES, SIZES, "SmallNORB's files, toys a nuisance", open_small_norb, FILES, count=48_600
+)

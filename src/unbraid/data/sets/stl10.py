@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from unbraid.data.cache import Array, drawn_array
+from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Rows, check_resolution
 from unbraid.data.files import RemoteFile, checked, needed
 from unbraid.data.stored import as_tensor, check_split, planes, tar_blocks
@@ -68,3 +69,6 @@ def _member(name: str, count: int, row: int) -> Iterator[Array]:
         yield np.frombuffer(block, np.uint8)
     if size != count * row:
         raise InputError(f"{path}: {name} holds {size:,} bytes; expected {count * row:,}")
+
+
+DECLARED = DataSet("stl10", NAMES, SIZES, "STL-10's file", open_stl10, FILES, count=113_000)

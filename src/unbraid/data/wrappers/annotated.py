@@ -1,9 +1,8 @@
-"""Data with more about each row than its image and its factors: targets to learn, codes that an encoder gave."""
+"""Data that holds more for each row than an image and factors: targets to learn, codes of an encoder, a partner."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Annotated(FactorData):
-    """Another data set whose batches hold more by name. Rows, factors and images are those of `data`."""
+    """Another data set whose batches hold further entries. Rows, factors and images are those of `data`."""
 
     def __init__(self, data: FactorData) -> None:
         self.data = data
@@ -24,8 +23,8 @@ class Annotated(FactorData):
         self.weights, self.tasks, self.codes = data.weights, data.tasks, data.codes
 
     @abstractmethod
-    def more(self, rows: Tensor) -> dict[str, Tensor]:
-        """What is added to the batch of these rows, samples first."""
+    def extras(self, rows: Tensor) -> dict[str, Tensor]:
+        """What is added to the batch of these rows, by name, samples first."""
 
     def __len__(self) -> int:
         return len(self.data)
@@ -44,30 +43,14 @@ class Annotated(FactorData):
 
     def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
         rows = self.check_index(index)
-        return {**self.data.batch_at(rows, rng), **self.more(rows)}
+        return {**self.data.batch_at(rows, rng), **self.extras(rows)}
 
     def _images(self, factors: Tensor, rng: Generator) -> Tensor:
         return self.data._images(factors, rng)
 
 
-def read_array(path: str, what: str) -> Array:
-    """The array in an .npy file. Nothing is unpickled."""
-    place = Path(path).expanduser()
-    try:
-        array = np.load(place, allow_pickle=False)
-    except FileNotFoundError as error:
-        raise InputError(f"{place} does not exist; expected an .npy file of {what}") from error
-    except (OSError, ValueError, EOFError) as error:
-        reason = "it holds Python objects" if "allow_pickle" in str(error) else str(error)
-        raise InputError(f"{place} cannot be read as an .npy file of {what}: {reason}") from error
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise InputError(f"{place} holds several arrays; expected an .npy file of {what}")
-    return array
-
-
 def one_row_each(array: Array, data: FactorData, what: str) -> Array:
-    """`array` as (rows, columns), or an InputError where it has not one row for each row of the data."""
+    """`array` as (rows, columns), or an InputError unless it has one row for each row of the data."""
     table = array[:, None] if array.ndim == 1 else array
     if table.ndim != 2 or not table.shape[1]:
         raise InputError(f"{what} have shape {array.shape}; expected ({len(data)}, columns)")
@@ -77,7 +60,7 @@ def one_row_each(array: Array, data: FactorData, what: str) -> Array:
 
 
 def finite_numbers(column: Array, name: str, otherwise: str = "") -> Array:
-    """A column (n,) as float32, or an InputError that names the first value that is no finite number."""
+    """A column (n,) as float32, or an InputError that names the first value that is not a finite number."""
     if column.dtype.kind not in "fiub":
         raise InputError(f"{name} is {column[0].item()!r} at row 0; expected numbers{otherwise}")
     numbers = column.astype(np.float32)

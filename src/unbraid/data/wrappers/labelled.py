@@ -8,17 +8,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData, Index, Rng, digest, generator
-from unbraid.data.wrappers.annotated import Annotated, Array, one_row_each, read_array
+from unbraid.data.user_files import read_array
+from unbraid.data.wrappers.annotated import Annotated, Array, one_row_each
 from unbraid.errors import InputError
 
 
 class LabelledData(Annotated):
-    """`data` of which some rows have labels: a batch also holds as many random ones of these, with their labels.
+    """`data` of which some rows have labels: a batch also holds equally many random labelled rows.
 
-    `labelled_images` is uint8 (n, C, H, W), `labels` float32 (n, k) from 0 to 1, NaN where a row lacks one. They
-    are drawn apart from the other rows, as the paper's released code does: of 1,000 labelled rows among 737,280, a
-    batch of 64 would hold one in twelve times.
+    `labelled_images` is uint8 (n, C, H, W), `labels` float32 (n, k) from 0 to 1, NaN where a row has none. They
+    are drawn separately from the other rows, as in the paper's released code: of 1,000 labelled rows among 737,280,
+    only one batch of 64 in twelve would hold one.
     """
 
     def __init__(self, data: FactorData, labels: Tensor | Array) -> None:
@@ -29,14 +31,14 @@ class LabelledData(Annotated):
         self.labelled = (~self._table.isnan()).any(1).nonzero().flatten()
         """The rows with a label, int64 (m,)."""
 
-    def more(self, rows: Tensor) -> dict[str, Tensor]:
+    def extras(self, rows: Tensor) -> dict[str, Tensor]:
         return {"labels": self._table[rows]}
 
     def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
         rng = generator(rng)
         batch = self.data.batch_at(index, rng)
         rows = self.labelled[torch.randint(len(self.labelled), (len(batch["images"]),), generator=rng)]
-        return {**batch, "labelled_images": self.data.images_at(rows, rng), **self.more(rows)}
+        return {**batch, "labelled_images": self.data.images_at(rows, rng), **self.extras(rows)}
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "labels": digest(self._table)}
@@ -62,7 +64,7 @@ def factor_labels(data: FactorData, count: int, rng: Rng = 0) -> Tensor:
     A factor of 6 values has the labels 0, 1/6, … 5/6, as the paper's released code divides them.
     """
     if not data.names:
-        raise InputError("this data has no factors to take for labels; bring label_file=FILE.npy")
+        raise InputError("this data has no factors to use as labels; expected label_file=FILE.npy")
     if not 1 <= count <= len(data):
         raise InputError(f"labels is {count:,}; expected 1 to {len(data):,}, the rows of the data")
     rows = torch.randperm(len(data), generator=generator(rng))[:count]
@@ -81,12 +83,24 @@ def _unit(table: Array) -> Array:
 
 
 def with_labels(data: FactorData, labels: int = 0, label_seed: int = 0, label_file: str = "") -> LabelledData:
-    """The factors of `labels` random rows, or what an .npy file (rows, k) says, NaN where it says nothing."""
+    """The factors of `labels` random rows, or the labels in an .npy file (rows, k), NaN where a row has none."""
     if label_file and labels:
-        raise InputError("labels takes factors for labels and label_file brings your own; expected one of them")
+        raise InputError("labels takes factors as labels and label_file your own; expected one of them")
     if not label_file:
         return LabelledData(data, factor_labels(data, labels, label_seed))
     table = one_row_each(read_array(label_file, "labels"), data, "labels")
     if table.dtype.kind not in "fiub" or np.isinf(table).any():
         raise InputError(f"{label_file} holds {table.dtype}; expected finite numbers, NaN where there is no label")
     return LabelledData(data, _unit(table.astype(np.float64)))
+
+
+DECLARED = Wrapper(
+    with_labels,
+    {
+        "labels": "How many random rows have their factors as labels.",
+        "label_seed": "Seed that chooses these rows.",
+        "label_file": "An .npy of your own labels (rows, k) instead, NaN where there is none.",
+    },
+    gives="labels",
+    user_files={"label_file": ()},
+)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData, Index, Rng, RowLookup, generator
 from unbraid.data.wrappers.annotated import Annotated
 from unbraid.errors import InputError
@@ -20,9 +21,9 @@ class PairData(Annotated):
     """`data` with a partner for each row of a batch: a random row that has the same values of the `shared` factors.
 
     A batch also holds `partners`, uint8 (n, C, H, W), with factors of their own, `partner_factors` (n, k), and
-    `shared`, the values that both have, int64 (n, number of shared factors). All rows with these values are as likely,
-    so every other factor is drawn again as often as rows have it; where images are drawn anew each time, so is the
-    partner. With `shared` None a row is its own partner, for data without factors: then only views tell the two apart.
+    `shared`, the values that both have, int64 (n, number of shared factors). All rows with these values are
+    equally likely, so other factors are redrawn from the data; where images are stochastic, so is the partner's. With
+    `shared` None a row is its own partner, for data without factors: then only views tell the two apart.
     """
 
     def __init__(self, data: FactorData, shared: Sequence[str] | None) -> None:
@@ -52,7 +53,7 @@ class PairData(Annotated):
             return rows
         return self._lookup.random(self._alone(self.factors_at(rows)), generator(rng))
 
-    def more(self, rows: Tensor) -> dict[str, Tensor]:
+    def extras(self, rows: Tensor) -> dict[str, Tensor]:
         return {"shared": self.factors_at(rows)[:, self.columns]}
 
     def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
@@ -70,3 +71,8 @@ class PairData(Annotated):
 def with_pairs(data: FactorData, pairs: str = "") -> PairData:
     """Pairs that share the factors named, as `shape,scale`; or `same` for two views of every image."""
     return PairData(data, None if pairs == SAME else [name for name in pairs.split(",") if name])
+
+
+DECLARED = Wrapper(
+    with_pairs, {"pairs": "Factors that both images of a pair share, as digit,background; or same."}, gives="shared"
+)

@@ -1,4 +1,4 @@
-"""Supervised tasks for any data: random networks of its factors (multitask, section 3.1), or targets of the user's."""
+"""Supervised tasks for any data: random networks of its factors (multitask, section 3.1), or your own targets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ import torch
 from torch import Generator, Tensor
 
 from unbraid.data.cache import drawn_array
+from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData, digest
-from unbraid.data.wrappers.annotated import Annotated, Array, finite_numbers, one_row_each, read_array
+from unbraid.data.user_files import read_array
+from unbraid.data.wrappers.annotated import Annotated, Array, finite_numbers, one_row_each
 from unbraid.errors import InputError, nearest
 
 KINDS = ("regression", "classification")
-NETWORKS = ("own", "shared")
-_VERSION = 2  # raised whenever the same settings would give other targets than before
+SHARING = ("own", "shared")
+_VERSION = 2  # raised whenever the targets of the same settings change
 _BLOCK = 5  # tasks that are computed together and kept in one file, so that 5, 10, … 50 tasks share their files
 _ROWS = 2048  # rows computed at a time: their activations stay in the processor's cache
 _KEPT = 20_000  # data sets with more rows keep their targets in the user's cache folder
@@ -52,8 +54,8 @@ class RandomTasks:
     """`own`: each task is a network; `shared`: the tasks are the outputs of one, with hidden layers in common."""
 
     def __post_init__(self) -> None:
-        if self.networks not in NETWORKS:
-            raise InputError(f"task_networks is '{self.networks}'{nearest(self.networks, NETWORKS)}")
+        if self.networks not in SHARING:
+            raise InputError(f"task_networks is '{self.networks}'{nearest(self.networks, SHARING)}")
         for name, value, low in (("tasks", self.count, 1), ("task_width", self.width, 1), ("layers", self.layers, 1)):
             if value < low:
                 raise InputError(f"{name} is {value}; expected at least {low}")
@@ -63,14 +65,14 @@ class RandomTasks:
     def masks(self, names: Sequence[str]) -> Tensor:
         """Whether a task depends on a factor: bool (tasks, k)."""
         if not names:
-            raise InputError("random tasks are functions of factors, and this data has none; bring targets=FILE.npy")
+            raise InputError("random tasks are functions of factors, and this data has none; expected targets=FILE.npy")
         masks = torch.zeros(self.count, len(names), dtype=torch.bool)
         if self.factors == "all":
             masks[:] = True
         elif self.factors == "halves":
             half = len(names) // 2
             if not half:
-                raise InputError(f"task_factors is 'halves', and there is one factor only: {names[0]}")
+                raise InputError(f"task_factors is 'halves', and there is only one factor: {names[0]}")
             masks[::2, :half] = True
             masks[1::2, half:] = True
         elif self.factors == "random":
@@ -83,7 +85,7 @@ class RandomTasks:
             for name in self.factors.split(","):
                 if name not in names:
                     known = [*names, "all", "random", "halves"]
-                    raise InputError(f"task_factors names '{name}', which is no factor{nearest(name, known)}")
+                    raise InputError(f"task_factors names '{name}', which is not a factor{nearest(name, known)}")
                 masks[:, names.index(name)] = True
         return masks
 
@@ -140,7 +142,7 @@ def _evaluate(layers: Layers, inputs: Tensor) -> Tensor:
 class TaskData(Annotated):
     """`data` with random tasks: a batch also holds `targets`, float32 (n, tasks).
 
-    The targets of all rows are computed when the first is asked for. Large tables are kept in the cache folder.
+    The targets of all rows are computed at first use. Large tables are kept in the cache folder.
     """
 
     def __init__(self, data: FactorData, random: RandomTasks) -> None:
@@ -149,20 +151,20 @@ class TaskData(Annotated):
         self.masks = random.masks(data.names)
         self.tasks = (1,) * random.count
 
-    def more(self, rows: Tensor) -> dict[str, Tensor]:
+    def extras(self, rows: Tensor) -> dict[str, Tensor]:
         return {"targets": self.targets_at(rows)}
 
     def targets_at(self, rows: Tensor) -> Tensor:
         """Rows (n,) -> float32 (n, tasks)."""
-        place = rows.numpy()
-        return torch.from_numpy(np.concatenate([block[place] for block in self._blocks], 1))
+        index = rows.numpy()
+        return torch.from_numpy(np.concatenate([block[index] for block in self._blocks], 1))
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "tasks": {"version": _VERSION, **asdict(self.random)}}
 
     @cached_property
     def _blocks(self) -> list[Array]:
-        """The targets of all rows, a few tasks an array: float32 (rows, tasks)."""
+        """The targets of all rows, a few tasks per array: float32 (rows, tasks)."""
         edges = range(0, self.random.count, _BLOCK)
         blocks = [range(first, min(first + _BLOCK, self.random.count)) for first in edges]
         inputs = self.random.inputs(self.all_factors(), self.sizes)
@@ -188,10 +190,10 @@ class TaskData(Annotated):
 
 
 class TargetData(Annotated):
-    """`data` with targets that the user brings, a row for each row of it and a column a task.
+    """`data` with your own targets, one row per row of the data and one column per task.
 
-    `kinds` is `regression` or `classification`, for all tasks or one a task. Classes are whole numbers or words; in
-    a batch they stand as their place in `classes`.
+    `kinds` is `regression` or `classification`, for all tasks or one for each. Classes are whole numbers or words; a
+    batch holds their index in `classes`.
     """
 
     def __init__(self, data: FactorData, targets: Tensor | Array, kinds: str | Sequence[str] = "regression") -> None:
@@ -205,8 +207,8 @@ class TargetData(Annotated):
             raise InputError(f"task_kind names {len(self.kinds)} kinds and there are {table.shape[1]} tasks")
         self.classes: list[list[Any] | None] = []
         columns = []
-        for place, kind in enumerate(self.kinds):
-            name, column = f"targets column {place}", table[:, place]
+        for number, kind in enumerate(self.kinds):
+            name, column = f"targets column {number}", table[:, number]
             if kind == "classification":
                 labels, values = _classes(column, name)
                 self.classes.append(labels)
@@ -217,7 +219,7 @@ class TargetData(Annotated):
         self._table = torch.from_numpy(np.stack(columns, 1))
         self.tasks = tuple(1 if labels is None else len(labels) for labels in self.classes)
 
-    def more(self, rows: Tensor) -> dict[str, Tensor]:
+    def extras(self, rows: Tensor) -> dict[str, Tensor]:
         return {"targets": self._table[rows]}
 
     def describe(self) -> dict[str, Any]:
@@ -225,7 +227,7 @@ class TargetData(Annotated):
 
 
 def _classes(column: Array, name: str) -> tuple[list[Any], Array]:
-    """The labels, and each row's place among them as float32."""
+    """The labels, and each row's index among them as float32."""
     if column.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(column) | (column != np.floor(column)))
         if len(bad):
@@ -235,10 +237,10 @@ def _classes(column: Array, name: str) -> tuple[list[Any], Array]:
             )
     elif column.dtype.kind not in "iubUS":
         raise InputError(f"{name} is {column.dtype}; expected whole numbers or words as classes")
-    labels, places = np.unique(column, return_inverse=True)
+    labels, classes = np.unique(column, return_inverse=True)
     if len(labels) < 2:
-        raise InputError(f"{name} has the one class {labels[0].item()!r}; expected at least two")
-    return labels.tolist(), places.astype(np.float32)
+        raise InputError(f"{name} has only the class {labels[0].item()!r}; expected at least two")
+    return labels.tolist(), classes.astype(np.float32)
 
 
 def with_tasks(
@@ -252,13 +254,30 @@ def with_tasks(
     targets: str = "",
     task_kind: str = "regression",
 ) -> TaskData | TargetData:
-    """`tasks` random tasks, or the `targets` in an .npy file (rows, tasks); `task_kind` may name one kind a task."""
+    """`tasks` random tasks, or the `targets` in an .npy file (rows, tasks); `task_kind` may name one kind per task."""
     if targets and tasks:
-        raise InputError("tasks makes random tasks and targets brings your own; expected one of them")
+        raise InputError("tasks draws random tasks and targets names your own; expected one of them")
     if targets:
         kinds = task_kind.split(",")
         return TargetData(data, read_array(targets, "targets"), kinds[0] if len(kinds) == 1 else kinds)
     if not tasks:
-        raise InputError("there are no tasks yet: tasks=10 makes random ones, targets=FILE.npy brings your own")
+        raise InputError("there are no tasks; expected tasks=10 for random ones, or targets=FILE.npy for your own")
     random = RandomTasks(tasks, task_seed, task_factors, task_width, scale=task_scale, networks=task_networks)
     return TaskData(data, random)
+
+
+DECLARED = Wrapper(
+    with_tasks,
+    {
+        "tasks": "How many random tasks: networks of the factors.",
+        "task_seed": "Seed of the random tasks.",
+        "task_factors": "What a task depends on: all, random, halves, or factors by name as x,y.",
+        "task_networks": "own for one network per task, shared for tasks that are the outputs of one network.",
+        "task_width": "Units in each of the four hidden layers of a random task.",
+        "task_scale": "Factors run from 0 to this; a larger one makes rougher tasks.",
+        "targets": "An .npy of your own targets (rows, tasks) instead.",
+        "task_kind": "regression or classification, for all targets or a list by commas.",
+    },
+    gives="targets",
+    user_files={"targets": ()},
+)

@@ -15,7 +15,7 @@ from torch import Tensor
 _LUMA = (0.299, 0.587, 0.114)
 # RGB -> YIQ: its first row is the grey level, which turning the other two leaves as it is.
 _YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
-_JITTERED = 0.8  # how many images have their colours distorted
+_JITTERED = 0.8  # fraction of images with distorted colours
 
 
 @dataclass(frozen=True)
@@ -25,27 +25,27 @@ class Views:
     crop: float = 0.08
     """The smallest part of an image's area that a view may show; 1 for the whole image."""
     flip: float = 0.5
-    """How many images are mirrored."""
+    """Fraction of images that are mirrored."""
     colour: float = 0.5
     """Strength s: brightness, contrast and saturation times U(1 - 0.8s, 1 + 0.8s), hue turned by U(-0.2s, 0.2s)."""
     grey: float = 0.2
-    """How many images lose their colour."""
+    """Fraction of images that become grey."""
 
     def __call__(self, images: Tensor) -> Tensor:
         if self.crop < 1 or self.flip:
-            images = self._placed(images)
+            images = self._cropped(images)
         if self.colour or self.grey:
             images = self._coloured(images)
         return images
 
-    def _placed(self, images: Tensor) -> Tensor:
+    def _cropped(self, images: Tensor) -> Tensor:
         """A crop with U(crop, 1) of the area and sides of up to 3 to 4, scaled to the whole, mirrored or not."""
         n, device = len(images), images.device
         area, shape, across, down, mirror = torch.rand(5, n, device=device)
         area = self.crop + (1 - self.crop) * area
         ratio = torch.exp((2 * shape - 1) * math.log(4 / 3)) if self.crop < 1 else torch.ones_like(shape)
         width, height = (area * ratio).sqrt().clamp(max=1), (area / ratio).sqrt().clamp(max=1)
-        theta = torch.zeros(n, 2, 3, device=device)  # from places in the view to places in the image, both in [-1, 1]
+        theta = torch.zeros(n, 2, 3, device=device)  # from the view to the image, both in [-1, 1]
         theta[:, 0, 0] = torch.where(mirror < self.flip, -width, width)
         theta[:, 0, 2] = (2 * across - 1) * (1 - width)
         theta[:, 1, 1] = height

@@ -1,4 +1,4 @@
-"""Pairs of images that differ in a few factors, nobody says which (Locatello et al. 2020, weak supervision)."""
+"""Pairs of images that differ in a few unknown factors (Locatello et al. 2020, weak supervision)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData, Index, Rng, RowLookup, generator
 from unbraid.data.wrappers.annotated import Annotated
 from unbraid.errors import InputError
 
 
 class WeakPairs(Annotated):
-    """`data` with a partner for each row of a batch: the same factors but for `changes` of them, which are drawn again.
+    """`data` with a partner for each row of a batch: the same factors except `changes` of them, which are redrawn.
 
     A batch also holds `partners`, uint8 (n, C, H, W). Which factors change is chosen at random for each row; with
-    `changes` 0 so is how many, from one to all but one. A factor is drawn again as the data has it where all others are
-    as they stand: only among rows that exist, by their weight. Several are drawn one after the other.
+    `changes` 0 so is their number, from one to all but one. A factor is redrawn from its distribution in the data given
+    all others: only among rows that exist, by their weight. Several are redrawn one after the other.
     """
 
     def __init__(self, data: FactorData, changes: int = 1) -> None:
         super().__init__(data)
         if len(data.names) < 2:
-            raise InputError(f"pairs of this data cannot differ in some factors: it has {len(data.names)}")
+            raise InputError(f"pairs need data with at least two factors; this data has {len(data.names)}")
         if not 0 <= changes < len(data.names):
             raise InputError(f"pair_changes is {changes}; expected 1 to {len(data.names) - 1}, or 0 for any of these")
         self.changes, self.held_out = changes, data.held_out
 
-    def more(self, rows: Tensor) -> dict[str, Tensor]:
+    def extras(self, rows: Tensor) -> dict[str, Tensor]:
         return {}
 
     def batch_at(self, index: Index, rng: Rng = None) -> dict[str, Tensor]:
@@ -51,12 +52,12 @@ class WeakPairs(Annotated):
         return self._lookup.random(factors, rng)
 
     def _redrawn(self, factors: Tensor, columns: Tensor, rng: Generator) -> Tensor:
-        """Factors (n, k) with one of them, each row's own, drawn anew given the others."""
+        """Factors (n, k) with one of them, each row's own, redrawn given the others."""
         values, sizes = torch.arange(max(self.sizes)), torch.tensor(self.sizes)
         strides = torch.tensor([math.prod(self.sizes[column + 1 :]) for column in range(len(self.sizes))])
         own = factors.gather(1, columns[:, None])
-        codes = self.to_codes(factors)[:, None] + (values - own) * strides[columns, None]  # (row, value)
-        weights = torch.where(values < sizes[columns, None], self._weight_of(codes), 0.0)
+        cells = self.to_grid(factors)[:, None] + (values - own) * strides[columns, None]  # (row, value)
+        weights = torch.where(values < sizes[columns, None], self._weights_of(cells), 0.0)
         weights.scatter_add_(1, own, torch.full(own.shape, 1e-12, dtype=weights.dtype))  # rows of weight 0 stay
         return factors.scatter(1, columns[:, None], torch.multinomial(weights, 1, generator=rng))
 
@@ -66,15 +67,15 @@ class WeakPairs(Annotated):
 
     @cached_property
     def _combinations(self) -> tuple[Tensor, Tensor]:
-        """The combinations of factors that exist, as sorted codes, and the weight of all rows that have each."""
-        codes, place = torch.unique(self.to_codes(self.all_factors()), return_inverse=True)
+        """The grid indices of factor combinations that exist, sorted, and the total weight of the rows of each."""
+        cells, combination = torch.unique(self.to_grid(self.all_factors()), return_inverse=True)
         weights = torch.ones(len(self), dtype=torch.float64) if self.weights is None else self.weights.double()
-        return codes, torch.zeros(len(codes), dtype=torch.float64).index_add_(0, place, weights)
+        return cells, torch.zeros(len(cells), dtype=torch.float64).index_add_(0, combination, weights)
 
-    def _weight_of(self, codes: Tensor) -> Tensor:
+    def _weights_of(self, cells: Tensor) -> Tensor:
         known, weights = self._combinations
-        place = torch.searchsorted(known, codes).clamp_(max=len(known) - 1)
-        return torch.where(known[place] == codes, weights[place], 0.0)
+        nearest = torch.searchsorted(known, cells).clamp_(max=len(known) - 1)
+        return torch.where(known[nearest] == cells, weights[nearest], 0.0)
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "pair_changes": self.changes}
@@ -83,3 +84,10 @@ class WeakPairs(Annotated):
 def with_weak_pairs(data: FactorData, pair_changes: int = 1) -> WeakPairs:
     """`data` with partners that differ in this many factors."""
     return WeakPairs(data, pair_changes)
+
+
+DECLARED = Wrapper(
+    with_weak_pairs,
+    {"pair_changes": "In how many factors, chosen at random, a pair differs; 0 for one to all but one."},
+    gives="partners",
+)

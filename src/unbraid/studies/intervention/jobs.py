@@ -128,7 +128,7 @@ class Examine(Job):
             method, data = run.method(), run.images()
             test = data if data.held_out is None else data.held_out
             table, arrays = self._of_codes(method, test, seed)
-            if type(method).decode is not Method.decode:
+            if method.decodes:
                 table |= self._of_images(method, data, test, seed)
             if isinstance(method, Intervention):
                 table |= _told_apart(method, data, self.told, self.told_steps, step_seed(seed, 0, "two samples"))

@@ -10,7 +10,6 @@ from typing import Any
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.jobs.training import Train
-from unbraid.methods.intervention import APPENDIX_C
 from unbraid.metrics import PROTOCOLS
 from unbraid.studies.intervention.jobs import Examine, Tuned
 
@@ -27,6 +26,15 @@ ABLATIONS: Mapping[str, Settings] = {
     "without difficulty": {"lambda_3": 0.0},
 }
 RIVALS = ("ada_gvae", "factorized_support")  # beyond the paper, on correlated factors
+# Appendix C: settings of the method, by data set.
+APPENDIX_C: Mapping[str, Settings] = {
+    "dsprites": {},
+    "shapes3d": {},
+    "cmnist": {"network": "intervention_cmnist", "latents": 32, "dimensions": 16, "lambda_1": 1.0},
+    "flowers102": {
+        "network": "intervention_flowers", "latents": 48, "dimensions": 16, "lambda_1": 1.0, "lambda_2": 100.0,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unbraid.errors import InputError
-from unbraid.jobs.folder import needs_of
-from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
-from unbraid.runs.folder import Folder, job_folders
-from unbraid.runs.run import Run
-from unbraid.runs.table import load_runs
+from unbraid.report.run_table import RunTable, known_mean
 
 METRICS = {
     "scores.mig": "MIG",
@@ -38,8 +31,7 @@ RETRIEVED = {
     "scores.embed.correlation.max": "max corr.",
 }
 FACTORS = "factors"  # the encoder of heads on the true factors
-_OWN = ("tasks", "task_factors", "task_networks", "task_scale", "encoder", "encoder_seed")
-_NAMES = {
+NAMES = {
     "random_encoder": "random",
     "single_task": "single-task",
     "multitask": "multi-head",
@@ -51,102 +43,45 @@ _NAMES = {
     "frozen_decoder": "decoder",
     "frozen_heads": "heads",
 }
+IDENTITY = ("variant", "encoder", "task")
 
 
-# From the folder to a table
+# The table
 
 
-def table(folder: Path) -> pd.DataFrame:
-    """The runs of a study's folder, with what this study varies and what its embeddings found.
+def describe(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells a model from others of its method, data set and seed.
 
-    `tasks`, `task_factors`, `task_networks` and `task_scale` are those of the data; `encoder` and `encoder_seed` whose
-    codes a decoder or heads were built on; `scores.embed.…` what UMAP's neighbours and the retrieved factors say of an
-    encoder's codes of test rows.
+    `variant` says in which way its tasks are others than those of sections 4.1 to 4.3, `encoder` whose codes it was
+    trained on, `task` which of the tasks a single-task model learns (-1 for other models).
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder} is no folder")
-    jobs = folder / "jobs"
-    runs = load_runs(jobs) if jobs.is_dir() else pd.DataFrame()
-    if runs.empty:
+    parts = []
+    factors, count = row.get("data.task_factors", "all"), row.get("data.tasks")
+    if factors != "all":
+        names = {"random": "random factors", "halves": "factors in halves"}
+        parts.append(names.get(str(factors), "one half of the factors"))
+    if row.get("data.task_networks") == "shared":
+        parts.append("tasks of one network")
+    codes = FACTORS if row.get("data.codes") == FACTORS else row.get("encoder") or ""
+    task = row.get("settings.task")
+    return {"variant": ", ".join(parts), "encoder": codes, "task": -1 if task is None else task, "tasks": count}
+
+
+def table(folder: Path) -> RunTable:
+    """The models of a study's folder, each with its `variant`, `encoder`, `task` and number of `tasks`."""
+    runs = RunTable.read(folder, describe, IDENTITY)
+    frame = with_counts(runs.frame)
+    return RunTable(frame, runs.tables, folder, identity=IDENTITY, faults=runs.faults)
+
+
+def with_counts(runs: pd.DataFrame) -> pd.DataFrame:
+    """The table in which models with another number of tasks than most (appendix G) say so in their `variant`."""
+    usual = usual_tasks(runs)
+    if not usual or "variant" not in runs:
         return runs
-    by_id = {Path(run).name.rpartition("-")[2]: place for place, run in enumerate(runs["run"])}
-    rows = []
-    for run in runs["run"]:
-        row = _settings_of(Path(run))
-        needed = by_id.get(next(iter(needs_of(Path(run))), ""))
-        if needed is not None:
-            row |= {"encoder": runs["method"][needed], "encoder_seed": runs["seed"][needed]}
-        rows.append(row)
-    for folder_of, found in _embeddings(jobs):
-        encoder = by_id.get(next(iter(needs_of(folder_of)), ""))
-        if encoder is not None:
-            rows[encoder] |= found
-    more = pd.DataFrame(rows, index=runs.index)
-    return pd.concat([runs, more], axis=1)
-
-
-def _settings_of(folder: Path) -> dict[str, Any]:
-    """The tasks of a run's data, and whether its codes are the true factors; nothing of a run that cannot be read."""
-    try:
-        config = Run(folder).read_json("config")
-        tasks = config["data"].get("tasks") or {}
-        opened = (config.get("opened") or {}).get("settings") or {}
-    except (InputError, KeyError, AttributeError):
-        return {}
-    row = {
-        "tasks": tasks.get("count"),
-        "task_factors": tasks.get("factors"),
-        "task_networks": tasks.get("networks"),
-        "task_scale": tasks.get("scale"),
-    }
-    if opened.get("codes") == FACTORS:
-        row["encoder"] = FACTORS
-    return {name: value for name, value in row.items() if value is not None}
-
-
-def _embeddings(jobs: Path) -> Iterable[tuple[Path, dict[str, float]]]:
-    """The folders of embeddings, and what they say; those that cannot be read are left out."""
-    for path in job_folders(jobs, "embed-*"):
-        try:
-            read = Folder(path).read_json("embed")
-            agreement, retrieved = dict(read["agreement"]), dict(read["retrieved"])
-        except (InputError, KeyError, TypeError, ValueError):
-            continue
-        values = [value for value in agreement.values() if isinstance(value, float)]
-        found = {AGREEMENT: mean_known(values)}
-        found |= {f"{AGREEMENT}.{name}": value for name, value in agreement.items()}
-        found["scores.embed.retrieved"] = retrieved.get("retrieved", np.nan)
-        for name in ("mean", "std", "min", "max"):
-            found[f"scores.embed.correlation.{name}"] = retrieved.get(name, np.nan)
-        yield path, found
-
-
-_TOLD = ["run", "state", "data", "method", "seed"]
-
-
-def described(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of which it is known what they are, each with its `variant`, its `encoder` and its `task`.
-
-    `variant` says in which way a model's tasks are others than those of sections 4.1 to 4.3; it is empty for those.
-    """
-    if not set(_TOLD) <= set(runs.columns):
-        runs = pd.DataFrame(columns=_TOLD)
-    found = runs[runs[_TOLD].notna().all(axis=1)].reset_index(drop=True)
-    for name in (*_OWN, "settings.task"):
-        if name not in found:
-            found[name] = None
-    count = usual_tasks(found)
-    found["variant"] = [_variant(row, count) for _, row in found.iterrows()]
-    found["encoder"] = [name if isinstance(name, str) else "" for name in found["encoder"]]
-    found["task"] = pd.to_numeric(found["settings.task"], errors="coerce").fillna(-1).astype(int)
-    return found
-
-
-def finished(runs: pd.DataFrame) -> pd.DataFrame:
-    """The done runs as `described`, one for each kind of model, data set, task and seed (the last of several)."""
-    found = described(runs)
-    kept = ["data", "method", "variant", "encoder", "task", "seed"]
-    return found[found["state"] == "done"].drop_duplicates(kept, keep="last").reset_index(drop=True)
+    counts = pd.to_numeric(runs["tasks"], errors="coerce")
+    other = counts.notna() & (counts != usual) & (runs["variant"] == "")
+    return runs.assign(variant=runs["variant"].where(~other, counts.map(lambda count: f"{count:.0f} tasks")))
 
 
 def usual_tasks(runs: pd.DataFrame) -> int:
@@ -155,30 +90,13 @@ def usual_tasks(runs: pd.DataFrame) -> int:
         return 0
     counts = pd.to_numeric(runs["tasks"], errors="coerce")
     single = counts[runs["method"] == "single_task"].dropna()
-    found = single if len(single) else counts.dropna()
-    return int(found.mode().iloc[0]) if len(found) else 0
-
-
-def _variant(row: pd.Series[Any], usual: int) -> str:
-    count, factors, networks = row["tasks"], row["task_factors"], row["task_networks"]
-    parts = []
-    if pd.notna(count) and int(count) != usual:
-        parts.append(f"{int(count)} tasks")
-    if isinstance(factors, str) and factors != "all":
-        parts.append(
-            {"random": "random factors", "halves": "factors in halves"}.get(factors, "one half of the factors")
-        )
-    if networks == "shared":
-        parts.append("tasks of one network")
-    return ", ".join(parts)
-
-
-# From the table to arrays
+    known = single if len(single) else counts.dropna()
+    return int(known.mode().iloc[0]) if len(known) else 0
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of model: one for each data set and seed."""
+class Group:
+    """Models that are alike: one for each data set and seed."""
 
     method: str
     variant: str = ""
@@ -186,145 +104,86 @@ class Kind:
 
     @property
     def name(self) -> str:
-        name = _NAMES.get(self.method, self.method)
+        name = NAMES.get(self.method, self.method)
         if self.encoder:
-            name += f" on {_NAMES.get(self.encoder, self.encoder)}"
-            name += "" if self.encoder == FACTORS else " codes"
+            name += f" on {NAMES.get(self.encoder, self.encoder)}" + ("" if self.encoder == FACTORS else " codes")
         return name + (f", {self.variant}" if self.variant else "")
 
 
-def by_kind(runs: pd.DataFrame) -> dict[Kind, pd.DataFrame]:
-    """Runs as `described`, by what they are, in the paper's order."""
-    groups = {Kind(*map(str, key)): rows for key, rows in runs.groupby(["method", "variant", "encoder"])}
-    order = [*_NAMES]
-
-    def place(kind: Kind) -> tuple[int, int, str, str]:
-        method = order.index(kind.method) if kind.method in order else len(order)
-        first = kind.variant.partition(" ")[0]
-        return method, int(first) if first.isdecimal() else 0, kind.variant, kind.encoder
-
-    return {kind: groups[kind] for kind in sorted(groups, key=place)}
-
-
-RANDOM, SINGLE, MULTI, ONE = (Kind(name) for name in ("random_encoder", "single_task", "multitask", "one_head"))
+RANDOM, SINGLE, MULTI, ONE = (Group(name) for name in ("random_encoder", "single_task", "multitask", "one_head"))
 LOOKED_AT = (RANDOM, SINGLE, MULTI)  # section 4.2
-AUTOENCODERS = ("autoencoder", "beta_vae", "factor_vae")
-RANDOM_FACTORS = Kind("multitask", "random factors")
-HALVES = Kind("multitask", "factors in halves")
-ONE_HALF = Kind("multitask", "one half of the factors")
-SHARED, SHARED_ONE = Kind("multitask", "tasks of one network"), Kind("one_head", "tasks of one network")
+SPLITS = {
+    "all": MULTI,
+    "random": Group("multitask", "random factors"),
+    "halves": Group("multitask", "factors in halves"),
+}
+SUPERVISION = {
+    "one head for all tasks": ONE,
+    "a head each, tasks of one network": Group("multitask", "tasks of one network"),
+    "one head, tasks of one network": Group("one_head", "tasks of one network"),
+    "a head each, tasks on one half of the factors": Group("multitask", "one half of the factors"),
+}
 
 
-def decoder_on(kind: Kind) -> Kind:
-    return Kind("frozen_decoder", encoder=kind.method)
+def decoder_on(group: Group) -> Group:
+    return Group("frozen_decoder", encoder=group.method)
 
 
-def heads_on(codes: str) -> Kind:
-    return Kind("frozen_heads", encoder=codes)
+def heads_on(codes: str) -> Group:
+    return Group("frozen_heads", encoder=codes)
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
     """The finished models of a table."""
 
-    runs: pd.DataFrame
-    tasks: int
-    """Of the models of sections 4.1 to 4.3."""
+    table: RunTable
 
-    @classmethod
-    def of(cls, runs: pd.DataFrame) -> Models:
-        done = finished(runs)
-        return cls(done, usual_tasks(done))
-
-    @cached_property
+    @property
     def data_sets(self) -> list[str]:
-        return data_order(self.runs["data"])
+        return self.table.data_sets
 
-    @cached_property
-    def seeds(self) -> list[int]:
-        return sorted({int(seed) for seed in self.runs["seed"]})
+    @property
+    def tasks(self) -> int:
+        return usual_tasks(self.table.done)
 
-    @cached_property
+    @property
     def metrics(self) -> dict[str, str]:
         """Those that any model has."""
-        return {column: name for column, name in METRICS.items() if self._known(column)}
+        return {column: METRICS[column] for column in self.table.columns(METRICS)}
 
-    @cached_property
-    def retrieved(self) -> dict[str, str]:
-        return {column: name for column, name in RETRIEVED.items() if self._known(column)}
-
-    @cached_property
-    def counts(self) -> dict[int, Kind]:
+    @property
+    def counts(self) -> dict[int, Group]:
         """The models of appendix G, by their number of tasks."""
-        numbers = pd.to_numeric(self.runs["tasks"], errors="coerce")
-        found = {}
-        for kind, tasks in zip(self.runs["variant"], numbers, strict=True):
-            if kind == f"{tasks:.0f} tasks":
-                found[int(tasks)] = Kind("multitask", kind)
-        return dict(sorted({self.tasks: MULTI, **found}.items())) if self.tasks else {}
+        names = {str(name) for name in self.table.done["variant"] if str(name).endswith(" tasks")}
+        others = {int(name.removesuffix(" tasks")): Group("multitask", name) for name in names}
+        return dict(sorted({self.tasks: MULTI, **others}.items())) if self.tasks else {}
 
-    def _known(self, column: str) -> bool:
-        return column in self.runs and bool(np.isfinite(_numbers(self.runs[column])).any())
-
-    def of_kind(self, kind: Kind) -> pd.DataFrame:
-        return self._by_kind.get(kind, self.runs.iloc[:0])
-
-    @cached_property
-    def _by_kind(self) -> dict[Kind, pd.DataFrame]:
-        return by_kind(self.runs)
-
-    def scores(self, column: str, kind: Kind) -> Array:
-        """(data sets, seeds), NaN where there is no such model, or it has no such score."""
-        return self._placed(column, self.of_kind(kind), 1)[..., 0]
+    def scores(self, column: str, group: Group, task: int | None = None) -> Array:
+        """(data sets, seeds) of a group; of single-task models those of one task, the first by default."""
+        task = (0 if group.method == "single_task" else -1) if task is None else task
+        return self.table.array(column, method=group.method, variant=group.variant, encoder=group.encoder, task=task)
 
     def singles(self, column: str) -> Array:
         """Of the single-task models (data sets, seeds, tasks)."""
-        return self._placed(column, self.of_kind(SINGLE), self.tasks)
+        each = [self.scores(column, SINGLE, task) for task in range(self.tasks)]
+        return np.stack(each, -1) if each else np.full((len(self.data_sets), len(self.table.seeds), 0), np.nan)
 
     def own_errors(self) -> Array:
         """The test error of each single-task model on its own task (data sets, seeds, tasks)."""
-        each = [self.singles(f"scores.test.error_{task}")[..., task] for task in range(self.tasks)]
-        return np.stack(each, -1) if each else self._empty(0)
+        each = [self.scores(f"scores.test.error_{task}", SINGLE, task) for task in range(self.tasks)]
+        return np.stack(each, -1) if each else self.singles(ERROR)
 
-    def task_errors(self, kind: Kind) -> Array:
-        """The test errors of a model that learns all tasks (data sets, seeds, tasks)."""
-        each = [self.scores(f"scores.test.error_{task}", kind) for task in range(self.tasks)]
-        return np.stack(each, -1) if each else self._empty(0)
-
-    def _empty(self, depth: int) -> Array:
-        return np.full((len(self.data_sets), len(self.seeds), depth), np.nan)
-
-    def _placed(self, column: str, runs: pd.DataFrame, depth: int) -> Array:
-        found = self._empty(depth)
-        if column in runs:
-            at = {name: place for place, name in enumerate(self.data_sets)}
-            seeds = {seed: place for place, seed in enumerate(self.seeds)}
-            keys = zip(runs["data"], runs["seed"], runs["task"], _numbers(runs[column]), strict=True)
-            for data, seed, task, value in keys:
-                if max(task, 0) < depth:
-                    found[at[data], seeds[int(seed)], max(task, 0)] = value
-        return found
-
-
-def _numbers(values: pd.Series[Any]) -> Array:
-    found = pd.to_numeric(values, errors="coerce").to_numpy(float, na_value=np.nan)
-    return np.asarray(np.where(np.isfinite(found), found, np.nan))
-
-
-# What is made of them
-
-
-def mean_known(values: Sequence[float] | Array, axis: int | None = None) -> Any:
-    """NumPy's mean of what is known, without a word where nothing is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmean(np.asarray(values, float), axis)
+    def joint_errors(self) -> Array:
+        """The test errors of the model that learns all tasks (data sets, seeds, tasks)."""
+        each = [self.scores(f"scores.test.error_{task}", MULTI) for task in range(self.tasks)]
+        return np.stack(each, -1) if each else self.singles(ERROR)
 
 
 def single_mean(models: Models, column: str) -> Array:
     """The mean over tasks of the single-task models (data sets, seeds)."""
     values = models.singles(column)
-    return np.asarray(mean_known(values, 2)) if values.shape[2] else models._empty(1)[..., 0]
+    return np.asarray(known_mean(values, 2)) if values.shape[2] else np.full(values.shape[:2], np.nan)
 
 
 def extreme(values: Array, largest: bool) -> Array:
@@ -332,13 +191,13 @@ def extreme(values: Array, largest: bool) -> Array:
 
     Only those known for the most seeds are chosen from.
     """
-    found = np.full(values.shape[:2], np.nan)
-    for place, rows in enumerate(values):  # (seeds, n)
+    chosen = np.full(values.shape[:2], np.nan)
+    for index, rows in enumerate(values):  # (seeds, n)
         counts = np.isfinite(rows).sum(0)
         if counts.size and counts.max():
-            means = np.where(counts == counts.max(), mean_known(rows, 0), -np.inf if largest else np.inf)
-            found[place] = rows[:, int(means.argmax() if largest else means.argmin())]
-    return found
+            means = np.where(counts == counts.max(), known_mean(rows, 0), -np.inf if largest else np.inf)
+            chosen[index] = rows[:, int(means.argmax() if largest else means.argmin())]
+    return chosen
 
 
 def log(values: Array) -> Array:

@@ -9,7 +9,6 @@ from typing import Any
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.jobs.training import Train
-from unbraid.methods import METHODS
 from unbraid.metrics import ProtocolLike
 from unbraid.search import RPUConfig
 from unbraid.search.fitness import Score
@@ -17,6 +16,7 @@ from unbraid.search.generations import PopulationConfig
 from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.reduction import ReductionConfig
 from unbraid.search.spaces import search_space
+from unbraid.studies.assumptions.study import STRENGTHS
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
 
 Settings = Mapping[str, Any]
@@ -45,7 +45,7 @@ class Scale:
     images: int
     """That a model of a search, a few-label model and one of the six methods are each trained on."""
     strengths: tuple[int, ...]
-    """Of the six methods, by their place in each sweep."""
+    """Of the six methods, by their index in assumptions' table 3."""
     strength_seeds: int
     labels: int = 1_000
     space: Mapping[str, Hyperparameter] | None = None
@@ -159,10 +159,10 @@ def jobs(scale: str) -> list[Job]:
         *(_upper(chosen, data, seed) for data in chosen.data if data != first for seed in range(chosen.populations)),
         *(_few_label(chosen, first, more, seed) for more in chosen.few for seed in range(chosen.strength_seeds)),
         *(
-            _baseline(chosen, data, method, place, seed)
+            _baseline(chosen, data, method, index, seed)
             for data in chosen.data
             for method in SIX
-            for place in chosen.strengths
+            for index in chosen.strengths
             for seed in range(chosen.strength_seeds)
         ),
         *(_match(chosen, job) for job in recursions if job.config.seed < chosen.matches),
@@ -213,9 +213,9 @@ def _few_label(scale: Scale, data: str, more: Settings, seed: int) -> Train:
     return _model(scale, data, FEW, more, {"labels": scale.labels, "label_seed": seed}, seed)
 
 
-def _baseline(scale: Scale, data: str, method: str, place: int, seed: int) -> Train:
-    ((strength, values),) = METHODS[method].sweep.items()
-    return _model(scale, data, method, {**scale.own.get(method, {}), strength: values[place]}, {}, seed)
+def _baseline(scale: Scale, data: str, method: str, index: int, seed: int) -> Train:
+    strength, values = STRENGTHS[method]
+    return _model(scale, data, method, {**scale.own.get(method, {}), strength: values[index]}, {}, seed)
 
 
 def _model(scale: Scale, data: str, method: str, more: Settings, data_settings: Settings, seed: int) -> Train:

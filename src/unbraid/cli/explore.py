@@ -1,0 +1,56 @@
+"""`unbraid explore`: a page with sliders."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+import click
+
+from unbraid.cli._group import PATH, say
+
+
+@click.command("explore")
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--out", type=PATH, help="The page to write.  [default: explorer.html in the run's folder]")
+@click.option("--names", type=PATH, help="A names.json that a page has saved.  [default: the one in the run's folder]")
+@click.option("--serve", is_flag=True, help="Serve the page on this machine instead, and decode with PyTorch.")
+@click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
+def command(runs: tuple[Path, ...], out: Path | None, names: Path | None, serve: bool, opens: bool) -> None:
+    """Open a run as a page with sliders, or several as a gallery.
+
+    A folder stands for the runs below it. The page is one file that needs no network.
+    """
+    from unbraid.explorer import page
+
+    if serve:
+        _serve(runs, names, opens)
+        return
+    path = page.explore(runs[0] if len(runs) == 1 else runs, out, names=names)
+    click.echo(path)
+    if opens:
+        _open(path.resolve().as_uri())
+
+
+def _serve(runs: tuple[Path, ...], names: Path | None, opens: bool) -> None:
+    from unbraid.explorer import page
+    from unbraid.explorer.server import Server
+
+    chosen = page.runs_of(runs)
+    contents = page.contents_of(chosen, names=names, served=True)
+    text = page.page_of(contents, labels=[run.folder.name for run in chosen], served=True)
+    with Server(text, contents) as server:
+        click.echo(server.address)
+        say("serving until you press Ctrl-C")
+        if opens:
+            _open(server.address)
+        server.serve_forever()
+
+
+def _open(address: str) -> None:
+    """Open a browser where there is a screen for one."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
+    webbrowser.open(address)

@@ -1,0 +1,105 @@
+"""What a learner is built from: its settings, and the facts it needs about its data."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from unbraid.data import FactorData
+from unbraid.errors import InputError, nearest
+
+T = TypeVar("T")
+
+
+def setting(
+    default: T,
+    help: str,
+    *,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
+    choices: Iterable[str] = (),
+    live: bool = False,
+) -> T:
+    """A field of a Config.
+
+    `help` is one sentence. A value below `low`, not above `above`, above `high` or not among `choices` is refused by
+    name. A `live` setting may change while training runs.
+    """
+    limits = {"low": low, "above": above, "high": high, "choices": tuple(choices)}
+    return dataclasses.field(default=default, metadata={"help": help, "live": live, **limits})
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of a learner. Subclasses add fields with `setting`; values are checked on construction."""
+
+    batch_size: int = setting(64, "images in a batch", low=1, live=True)
+    learning_rate: float = setting(1e-4, "learning rate of Adam", above=0, live=True)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            self._check(field, getattr(self, field.name))
+
+    @staticmethod
+    def _check(field: dataclasses.Field[Any], value: Any) -> None:
+        expected = type(field.default)
+        if expected is float and type(value) is int:
+            return Config._check(field, float(value))
+        if type(value) is not expected:
+            raise InputError(f"{field.name} is {value!r}; expected {_TYPES.get(expected, expected.__name__)}")
+        limits = field.metadata
+        if limits["choices"] and value not in limits["choices"]:
+            raise InputError(f"{field.name} is '{value}'{nearest(str(value), limits['choices'])}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"{field.name} is {value}; expected a finite number")
+        if limits["low"] is not None and not value >= limits["low"]:
+            raise InputError(f"{field.name} is {value}; expected at least {limits['low']}")
+        if limits["above"] is not None and not value > limits["above"]:
+            raise InputError(f"{field.name} is {value}; expected more than {limits['above']}")
+        if limits["high"] is not None and not value <= limits["high"]:
+            raise InputError(f"{field.name} is {value}; expected at most {limits['high']}")
+        return None
+
+    def live(self) -> dict[str, float]:
+        """The hyperparameters that may change while training runs."""
+        fields = dataclasses.fields(self)
+        return {field.name: float(getattr(self, field.name)) for field in fields if field.metadata["live"]}
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        """A config from settings by name; an unknown name is an InputError with the nearest one."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        for name in settings:
+            if name not in known:
+                raise InputError(f"there is no setting '{name}'{nearest(name, known)}")
+        floats = {field.name for field in dataclasses.fields(cls) if type(field.default) is float}
+        typed: dict[str, Any] = {
+            name: float(value) if name in floats and type(value) is int else value for name, value in settings.items()
+        }
+        return cls(**typed)
+
+
+_TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The facts about its data that a learner is built from, and can be built from again without the data."""
+
+    image_shape: tuple[int, int, int]
+    rows: int
+    """Number of images: minibatch estimators of q(z) depend on it."""
+    names: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    tasks: tuple[int, ...] = ()
+    """Number of classes of each task, 1 where its target is a number; empty for data without targets."""
+    codes: int = 0
+    """Dimensions of the codes that come with the data; 0 without codes."""
+
+    @classmethod
+    def of(cls, data: FactorData) -> Spec:
+        return cls(data.image_shape, len(data), data.names, data.sizes, data.tasks, data.codes)

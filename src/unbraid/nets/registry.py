@@ -1,0 +1,142 @@
+"""Every network by name, with the table it comes from, its parts and its cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from unbraid.errors import InputError, nearest
+from unbraid.nets.conv import (
+    cmnist_critic,
+    cmnist_decoder,
+    cmnist_encoder,
+    conv_decoder,
+    conv_encoder,
+    flowers_critic,
+    multitask_decoder,
+    multitask_encoder,
+)
+from unbraid.nets.layers import ImageShape, check_side
+from unbraid.nets.mlp import mlp_decoder, mlp_encoder
+from unbraid.nets.resnet import Layout, resnet_encoder
+
+
+@dataclass(frozen=True)
+class Network:
+    """An encoder, and the decoder and critic that belong to it where there are some.
+
+    Speeds are rough, for estimates of time: pixels of training images per second, forward and backward, on one core of
+    a desktop machine.
+    """
+
+    source: str
+    """The table it comes from."""
+    encoder: Callable[[ImageShape, int], nn.Module]
+    """`encoder(image_shape, outputs)`."""
+    encoder_speed: float
+    decoder: Callable[[int, ImageShape], nn.Module] | None = None
+    """`decoder(codes, image_shape)`."""
+    decoder_speed: float = math.inf
+    critic: Callable[[ImageShape], nn.Module] | None = None
+    """Images -> one logit, where its paper has a table for that; otherwise an encoder with one output serves."""
+    multiple: int = 1
+    """The side of an image must be a multiple of this."""
+    largest: int = 256
+    """The largest side of an image."""
+    features: int | None = None
+    """Outputs of the encoder as published; another number costs one more linear layer."""
+
+
+def _resnet(source: str, speed: float, layout: Layout) -> Network:
+    return Network(source, resnet_encoder(layout), speed, features=layout.features, largest=4096)
+
+
+_DESK = "Unbraid, for 32x32 images and experiments on a desk"
+NETWORKS: dict[str, Network] = {
+    "assumptions": Network(
+        "assumptions, table 2",
+        conv_encoder((32, 32, 64, 64), 256), 3.6e6, conv_decoder((64, 64, 32, 32), 256), 2.5e6, multiple=16,
+    ),
+    "multitask": Network(
+        "multitask, table 2", multitask_encoder, 2.3e6, multitask_decoder, 0.25e6, multiple=64, largest=64
+    ),
+    "mlp": Network("Higgins et al. 2017, table 1, dSprites", mlp_encoder, 2.2e6, mlp_decoder, 1.4e6),
+    "intervention": Network(
+        "intervention, tables 4 and 5",
+        conv_encoder((32, 32, 64, 64), 128), 3.7e6, conv_decoder((64, 64, 32, 32), 128), 2.5e6, multiple=16,
+    ),
+    "intervention_cmnist": Network(
+        "intervention, tables 6 and 7",
+        cmnist_encoder(64), 0.6e6, cmnist_decoder(64), 1.2e6, cmnist_critic(64), multiple=4,
+    ),
+    "intervention_flowers": Network(
+        "intervention, tables 8 and 9",
+        conv_encoder((128, 128, 256, 256), 512), 0.35e6, conv_decoder((256, 256, 128, 128), 512), 0.3e6,
+        flowers_critic, multiple=16,
+    ),
+    "small": Network(
+        _DESK, conv_encoder((16, 32, 32), 128), 5.6e6, conv_decoder((32, 32, 16), 128), 3.4e6, multiple=8
+    ),
+    "tiny": Network(
+        f"{_DESK}; half the channels of small",
+        conv_encoder((8, 16, 16), 128), 8.8e6, conv_decoder((16, 16, 8), 128), 4.3e6, multiple=8,
+    ),
+    "intervention_cmnist_tiny": Network(
+        "Unbraid, an eighth of the channels of intervention_cmnist",
+        cmnist_encoder(8), 6.5e6, cmnist_decoder(8), 4.5e6, cmnist_critic(8), multiple=4,
+    ),
+    "resnet34": _resnet("He et al. 2016, table 1, without the last layer", 0.12e6, Layout((3, 4, 6, 3), 64)),
+    "resnet18": _resnet("He et al. 2016, table 1, without the last layer", 0.22e6, Layout((2, 2, 2, 2), 64)),
+    "resnet10": _resnet(_DESK, 0.5e6, Layout((1, 1, 1, 1), 32, published_stem=False)),
+    "resnet_small": _resnet(_DESK, 1.5e6, Layout((1, 1, 1, 1), 16, published_stem=False)),
+    "resnet_tiny": _resnet(_DESK, 2.0e6, Layout((1, 1, 1), 16, published_stem=False)),
+}  # fmt: skip
+PAIRS = [name for name, network in NETWORKS.items() if network.decoder is not None]
+_TYPICAL_SPEED = 1e6
+
+
+def network(name: str) -> Network:
+    """A network by name, or an InputError that suggests the nearest."""
+    if name not in NETWORKS:
+        raise InputError(f"there is no network '{name}'{nearest(name, NETWORKS)}")
+    return NETWORKS[name]
+
+
+def _for_images(name: str, image_shape: ImageShape) -> Network:
+    chosen = network(name)
+    check_side(f"network '{name}'", image_shape, chosen.multiple, chosen.largest)
+    return chosen
+
+
+def encoder(name: str, image_shape: ImageShape, outputs: int) -> nn.Module:
+    """Images (n, *image_shape) -> (n, outputs)."""
+    return _for_images(name, image_shape).encoder(image_shape, outputs)
+
+
+def decoder(name: str, codes: int, image_shape: ImageShape) -> nn.Module:
+    """Codes (n, codes) -> (n, *image_shape)."""
+    build = _for_images(name, image_shape).decoder
+    if build is None:
+        raise InputError(f"network '{name}' has no decoder; those that have one are {', '.join(PAIRS)}")
+    return build(codes, image_shape)
+
+
+def critic(name: str, image_shape: ImageShape) -> nn.Module:
+    """Images (n, *image_shape) -> one logit (n, 1): tells images apart, about as large as the encoder of this name."""
+    chosen = _for_images(name, image_shape)
+    return chosen.encoder(image_shape, 1) if chosen.critic is None else chosen.critic(image_shape)
+
+
+def speed(name: str, *, encoder: bool = True, decoder: bool = True) -> float:
+    """Pixels of training images per second through both parts of a network, or one, on one core of a desktop machine.
+
+    A network that is not in the registry counts as a typical one.
+    """
+    if name not in NETWORKS:
+        return _TYPICAL_SPEED
+    chosen = NETWORKS[name]
+    seconds = encoder / chosen.encoder_speed + decoder / chosen.decoder_speed
+    return 1 / seconds if seconds else math.inf

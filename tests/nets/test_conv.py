@@ -1,0 +1,74 @@
+"""Networks against the tables of the papers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from unbraid import nets
+
+
+def shapes(module: nn.Module) -> list[tuple[int, ...]]:
+    """The shape of each layer's weight, in order."""
+    return [tuple(value.shape) for name, value in module.named_parameters() if name.endswith("weight")]
+
+
+def test_assumptions_has_the_layers_of_the_papers_table_2() -> None:
+    encoder, decoder = nets.encoder("assumptions", (3, 64, 64), 20), nets.decoder("assumptions", 10, (3, 64, 64))
+    assert shapes(encoder) == [
+        (32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (64, 64, 4, 4), (256, 4 * 4 * 64), (20, 256),
+    ]  # fmt: skip
+    assert shapes(decoder) == [
+        (256, 10), (4 * 4 * 64, 256), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 3, 4, 4),
+    ]  # fmt: skip
+    for network in (encoder, decoder):
+        assert all(m.stride == (2, 2) for m in network.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d))
+        assert sum(isinstance(m, nn.ReLU) for m in network.modules()) == 5  # after every layer but the last
+
+
+def test_multitask_has_the_layers_of_the_papers_table_2() -> None:
+    encoder, decoder = nets.encoder("multitask", (3, 64, 64), 8), nets.decoder("multitask", 8, (3, 64, 64))
+    assert shapes(encoder) == [
+        (32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (128, 64, 4, 4), (256, 128, 4, 4), (256, 256, 4, 4), (8, 256),
+    ]  # fmt: skip
+    assert shapes(decoder) == [
+        (256, 8, 1, 1), (256, 256, 4, 4), (256, 128, 4, 4), (128, 128, 4, 4), (128, 64, 4, 4), (64, 64, 4, 4),
+        (64, 3, 3, 3),
+    ]  # fmt: skip
+    strides = [m.stride[0] for m in decoder.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)]
+    assert strides == [2, 2, 2, 2, 2, 2, 1]
+
+
+CONVOLUTIONS = [(32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (64, 64, 4, 4)]
+CMNIST = [(64, 3, 4, 4), (128, 64, 4, 4), (128, 128, 3, 3)]
+FLOWERS = [(64, 3, 4, 4), (64, 64, 4, 4), (128, 64, 4, 4), (128, 128, 4, 4)]
+TABLES = {  # encoder, decoder, and discriminator or weight network
+    "intervention": (
+        64, 10, [*CONVOLUTIONS, (128, 1024), (10, 128)],
+        [(128, 10), (1024, 128), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 3, 4, 4)],
+        [*CONVOLUTIONS, (128, 1024), (1, 128)],
+    ),
+    "intervention_cmnist": (
+        28, 32, [*CMNIST, (32, 128 * 7 * 7)], [(64 * 7 * 7, 32), (64, 64, 4, 4), (64, 3, 4, 4)],
+        [*CMNIST, (128, 128 * 7 * 7), (1, 128)],
+    ),
+    "intervention_flowers": (
+        64, 48, [(128, 3, 4, 4), (128, 128, 4, 4), (256, 128, 4, 4), (256, 256, 4, 4), (512, 4096), (48, 512)],
+        [(512, 48), (4096, 512), (256, 256, 4, 4), (256, 128, 4, 4), (128, 128, 4, 4), (128, 3, 4, 4)],
+        [*FLOWERS, (256, 2048), (256, 256), (1, 256)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_intervention_has_the_layers_of_its_tables_4_to_9(name: str) -> None:
+    side, codes, encoder, decoder, critic = TABLES[name]
+    image_shape = (3, side, side)
+    assert shapes(nets.encoder(name, image_shape, codes)) == encoder
+    assert shapes(nets.decoder(name, codes, image_shape)) == decoder
+    found = nets.critic(name, image_shape)
+    assert shapes(found) == critic
+    assert found(torch.rand(2, *image_shape)).shape == (2, 1)
+    leaky = [m.negative_slope for m in found.modules() if isinstance(m, nn.LeakyReLU)]
+    assert leaky == ([0.2] * 6 if name == "intervention_flowers" else [])
