@@ -313,7 +313,7 @@ def test_its_interval_is_the_jackknifes(rng: np.random.Generator) -> None:
         rank[np.isfinite(scores)] = np.argsort(np.argsort(scores[np.isfinite(scores)])) + 1
     stacked = np.concatenate([ranks[0], np.pad(ranks[1], ((0, 0), (0, 1)), constant_values=NAN)])
 
-    def statistic(values: np.ndarray) -> float:  # type: ignore[type-arg]
+    def statistic(values: np.ndarray) -> float:
         middle = np.nanmean(values, 1)
         noise = np.nanvar(values, 1, ddof=1) / np.isfinite(values).sum(1)
         spreads = [middle[part].var(ddof=1) - noise[part].mean() for part in (slice(6), slice(6, None))]
@@ -343,7 +343,7 @@ def test_the_jackknife_of_a_mean_of_means_is_the_mean(rng: np.random.Generator) 
 # Choosing settings
 
 
-def plainly(scores: np.ndarray, same_metric: bool, same_data: bool) -> float:  # type: ignore[type-arg]
+def plainly(scores: np.ndarray, same_metric: bool, same_data: bool) -> float:
     """Table 1's probability by loops over all that may be drawn."""
     sets, metrics, settings, seeds = scores.shape
     results = []
