@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from tests.examples.squares import squares
-from tests.explorer.made import LEARNERS, trained
+from tests.explorer.made import HOSTILE, LEARNERS, trained
 from unbraid.data import FactorData
 from unbraid.errors import InputError
 from unbraid.explorer import content, explore
@@ -145,9 +145,6 @@ def test_a_damaged_run_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-8] + b"damaged!")
     with pytest.raises(InputError, match=r"model\.safetensors"):
         explore(run, data=data)
-
-
-HOSTILE = "</script><script>alert(1)</script>\"'<!--"
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
