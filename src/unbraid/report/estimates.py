@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtri, stdtrit
+from scipy.special import betaincinv, fdtri, stdtrit
 
 from unbraid.errors import InputError
 
@@ -265,15 +265,15 @@ def share(outcomes: Iterable[float] | Array) -> Estimate:
     By Clopper and Pearson (1934). It covers at least 95 %, also where outcomes of different settings have different
     probabilities, and with a single outcome.
     """
-    from scipy.stats import binomtest
-
     flat = known(outcomes if isinstance(outcomes, np.ndarray) else list(outcomes))
     if not np.isin(flat, (0, 1)).all():
         raise InputError(f"an outcome is {flat[~np.isin(flat, (0, 1))][0]:g}; expected 0 or 1")
     if not len(flat):
         return UNKNOWN
-    bounds = binomtest(int(flat.sum()), len(flat)).proportion_ci(LEVEL)
-    return Estimate(float(flat.mean()), float(bounds.low), float(bounds.high), seeds=len(flat))
+    successes, failures = int(flat.sum()), int((1 - flat).sum())
+    low = float(betaincinv(successes, failures + 1, LOW)) if successes else 0.0
+    high = float(betaincinv(successes + 1, failures, HIGH)) if failures else 1.0
+    return Estimate(float(flat.mean()), low, high, seeds=len(flat))
 
 
 def share_difference(first: Iterable[float] | Array, second: Iterable[float] | Array) -> Estimate:
