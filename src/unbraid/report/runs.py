@@ -12,7 +12,9 @@ import pandas as pd
 
 from unbraid.errors import InputError
 from unbraid.pictures.traversals import show
+from unbraid.report.names import better
 from unbraid.report.numbers import digits, numeric, plain
+from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 
 Values = list[float | int | str | None]
@@ -105,6 +107,15 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
     return pictures(folder, out)
 
 
+def latents(folder: Path) -> tuple[dict[str, str], str]:
+    """The names that people gave to a run's latents in the names.json of its folder, and why it cannot be read."""
+    path = folder / "names.json"
+    try:
+        return (read_names(path, Run(folder).config.id) if path.is_file() else {}), ""
+    except InputError as error:
+        return {}, _local(str(error), folder)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of the table of runs."""
@@ -120,6 +131,8 @@ class Column:
         if group not in _GROUPS:
             group, label = "", self.name
         content: dict[str, Any] = {"name": self.name, "group": group, "label": label, "main": self.main}
+        if group == "scores" and (side := better(label)):
+            content["better"] = side
         if numeric(self.values):
             content["digits"] = None if group == "settings" else digits(self.values, smallest=0)
             cells: list[Any] = [_short(value) for value in self.values]
