@@ -16,11 +16,12 @@ from unbraid.studies import write_report
 @click.option("--out", type=PATH, help="Where to write the report.  [default: FOLDER/report]")
 @click.option("--readme", type=PATH, help="Also put the verdicts into this Markdown file, between its marks.")
 @click.option("--draw", type=int, default=12, help="Draw the pictures of up to this many runs.")
-def command(folder: Path, out: Path | None, readme: Path | None, draw: int) -> None:
+@click.option("--explore", type=int, default=0, help="Write pages with sliders for up to this many runs.")
+def command(folder: Path, out: Path | None, readme: Path | None, draw: int, explore: int) -> None:
     """Write a page about a study or any folder of runs.
 
     It has figures, verdicts and a table of the runs, and needs no network.
     """
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw))
+    click.echo(write_report(folder, out or folder / "report", readme, draw, explore=explore))

@@ -6,7 +6,7 @@ the values of its points and the rows of their runs:
     <g class="series" data-series="β-VAE" data-x="0.1 0.2" data-y="0.3 0.4" data-runs="7 8">
     <g class="key" data-series="β-VAE">     the entry of the legend
 
-Greys become mixtures of the page's ink and paper, so that a drawing follows light and dark.
+Greys become mixtures of the page's ink and paper, and colours get lighter in the dark, so that a drawing follows both.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def laid_out(drawing: Drawing) -> Iterator[LaidOut]:
     """Put the parts of a drawing in place once for all formats; each would do so by itself, and draw twice for it."""
     engine = drawing.get_layout_engine()
     clouds = [cloud for axis in drawing.axes for cloud in axis.collections if isinstance(cloud, PathCollection)]
+    points = sum(len(np.asarray(cloud.get_offsets())) for cloud in clouds)
     for cloud in clouds:
-        cloud.set_rasterized(sum(len(cloud.get_offsets()) for cloud in clouds) > MANY)  # type: ignore[arg-type]
+        cloud.set_rasterized(points > MANY)
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
     try:
@@ -112,6 +113,8 @@ def svg(laid_out: LaidOut, prefix: str, title: str, runs_of: RunsOf = lambda run
             element.attrib = {"class": "fixed"}
     for inner in root.iter():
         inner.attrib = {key.replace(_HREF, "href"): _own(key, value, prefix) for key, value in inner.attrib.items()}
+        if "d" in inner.attrib:
+            inner.attrib["d"] = re.sub(r"(\.\d{3})\d+", r"\1", inner.attrib["d"]).replace("  ", " ").strip()
     _follow_page(root)
     across = float(root.attrib["viewBox"].split()[2])
     sizes = [float(size) for text in root.iter("text") for size in re.findall(r"([\d.]+)px", text.get("style", ""))]
@@ -138,7 +141,8 @@ def _tagged(drawing: Drawing) -> Iterator[tuple[dict[str, _Marks], dict[str, str
         artist.set_gid(f"{kind}-{len(before)}")
         return f"{kind}-{len(before)}"
 
-    keys, names = {}, _series(drawing)
+    keys: dict[str, str] = {}
+    names = _series(drawing)
     for _, name, parts in _entries(drawing):
         if name in names.values():
             keys |= {tag(part, "key"): name for part in parts}
@@ -247,7 +251,7 @@ def _own(key: str, value: str, prefix: str) -> str:
 
 
 def _follow_page(element: Element) -> None:
-    """Greys as mixtures of ink and paper, except in words on pictures, which stay as they are in light and dark."""
+    """Colours that are right in light and dark, except in words on pictures, which stay as they are in light and dark."""
     if element.get("class") == "fixed":
         element.set("style", "fill:#000")
         return
@@ -261,7 +265,7 @@ def _follow_page(element: Element) -> None:
 def _mixture(match: re.Match[str]) -> str:
     parts = [int(match[2][place : place + 2], 16) for place in (0, 2, 4)]
     if max(parts) - min(parts) > _GREY:
-        return match[0]
+        return f"{match[1]}: color-mix(in srgb, #{match[2]} var(--pure), #fff)"
     ink = round(100 - sum(parts) / 7.65)
     if ink in (0, 100):
         return f"{match[1]}: var(--{'ink' if ink else 'paper'})"

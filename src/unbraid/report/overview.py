@@ -46,9 +46,9 @@ def _scores(runs: pd.DataFrame) -> Section:
     scores = main_scores(runs)
     scored = runs[runs[scores].notna().any(axis=1)]
     if len(scored) <= FEW:
-        groups, text = pd.Series(names(scored), index=scored.index), "A dot is a run."
+        groups, text = pd.Series(names(scored), index=scored.index), "One dot per run."
     else:
-        groups, text = _kinds(scored), "A dot is a run; runs of one method share a line and a colour."
+        groups, text = _kinds(scored), "One dot per run; runs of one method share a line and a colour."
         if groups.value_counts().max() > MANY:
             text = "Of the runs of one method: the median (dot), the quartiles (thick line) and the range (thin line)."
     directions = {direction(score) for score in scores}
@@ -72,17 +72,20 @@ def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawi
     kinds = list(dict.fromkeys(groups))
     head = 0.3 + 0.2 * -(-len(kinds) // 3)
     drawing, axes = style.wrapped(len(scores), 3, 2.9, 0.85 + 0.16 * len(kinds), head)
+    known = all(kind in style.STYLES for kind in kinds)
     for axis, score in zip(axes, scores, strict=True):
         for line, kind in enumerate(kinds):
+            colour = style.method_colour(kind) if known else COLOURS[line % len(COLOURS)]
+            name = style.method_name(str(kind))
             own = runs[(groups == kind) & runs[score].notna()]
-            _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, COLOURS[line % len(COLOURS)], str(kind))
-            label(axis.lines[-1], str(kind), list(own.get("run", [])) if len(own) <= MANY else [])
+            _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, colour, name)
+            label(axis.lines[-1], name, list(own.get("run", [])) if len(own) <= MANY else [])
         axis.set_title(score.removeprefix("scores."), fontsize=9)
         axis.set_xlabel(direction(score), fontsize=8, color=style.FAINT)
         axis.set_yticks([])
         axis.set_ylim(len(kinds) - 0.4, -0.6)
         axis.spines["left"].set_visible(False)
-        if 0 <= runs[score].min() and runs[score].max() <= 1:
+        if runs[score].min() >= 0 and runs[score].max() <= 1:
             axis.set_xlim(-0.02, 1.02)
     handles = axes[0].get_legend_handles_labels()[0]
     drawing.legend(

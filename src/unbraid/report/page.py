@@ -142,31 +142,36 @@ class _Page:
         body = _prose(section.text)
         if len(claims) > 1:
             body = f'<div class="tallies">{_bar(claims)}<p>{_tally(claims)}</p></div>{body}'
-        for judged, group in groupby(
-            (item for item in section.items if not any(item is claim for claim in undecided)),
-            key=lambda item: isinstance(item, Judged),
-        ):
-            body += _claims(list(group)) if judged else self._parts(list(group))
+        shown = [item for item in section.items if not any(item is claim for claim in undecided)]
+        shown += undecided if len(undecided) <= UNDECIDED else []
+        for judged, items in groupby(shown, key=lambda item: isinstance(item, Judged)):
+            group = list(items)
+            body += _claims(group) if judged else self._parts(group)
         if len(undecided) > UNDECIDED:
             counts = Counter(claim.verdict for claim in undecided)
             words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
             body += f"<details><summary>Claims without a verdict: {words}</summary>{_claims(undecided)}</details>"
-        elif undecided:
-            body += _claims(undecided)
         return self._section(section.title, body)
 
     def _parts(self, items: Sequence[Any]) -> str:
-        """Figures, pictures and tables; those that are folded behind the titles of theirs."""
-        body = ""
-        for folded, group in groupby(items, key=lambda item: bool(getattr(item, "folded", False))):
-            shown = list(group)
-            parts = f'<div class="parts">{"".join(map(self.item, shown))}</div>'
-            if folded:
-                titles = "; ".join(html.escape(item.title) for item in shown[:3])
-                more = f"; and {len(shown) - 3} more" if len(shown) > 3 else ""
-                parts = f"<details><summary>More like this: {titles}{more}</summary>{parts}</details>"
-            body += parts
-        return body
+        """Figures, pictures and tables, each with those that are folded below it."""
+        groups: list[tuple[str, list[Any]]] = []
+        for item in items:
+            if groups and getattr(item, "folded", False):
+                groups[-1][1].append(item)
+            else:
+                groups.append((self.item(item), []))
+        return f'<div class="parts">{"".join(self._stack(*group) for group in groups)}</div>'
+
+    def _stack(self, part: str, items: Sequence[Any]) -> str:
+        """A part above those that are folded."""
+        if not items:
+            return part
+        titles = "; ".join(html.escape(item.title) for item in items[:3])
+        more = f"; and {len(items) - 3} more" if len(items) > 3 else ""
+        parts = "".join(map(self.item, items))
+        folded = f"<details><summary>More like this: {titles}{more}</summary>{parts}</details>"
+        return f'<div class="stack">{part}{folded}</div>'
 
     def _section(self, title: str, body: str) -> str:
         anchor = f"{len(self.contents) + 1}-{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}".strip("-")
@@ -207,7 +212,7 @@ class _Page:
         caption = f" <span>{_MARKDOWN.renderInline(item.caption)}</span>" if item.caption else ""
         kind = type(item).__name__.lower()
         about = f'id="part-{item.name}" class="{kind}"{size}'
-        return f'<figure {about}><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n'
+        return f"<figure {about}><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n"
 
     def runs(self, runs: pd.DataFrame, draw: int, explorers: Mapping[str, Path]) -> str:
         """The table of runs; the rows are drawn by the page itself, so that 12,600 of them are no burden."""

@@ -87,13 +87,17 @@ def choose(runs: pd.DataFrame, most: int) -> list[int]:
     return [place for *_, place in sorted(ranked)[:most]]
 
 
+def own_name(folder: Path) -> str:
+    """What a run's files are called in the report's folder: no two runs share it."""
+    return f"{folder.name}-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:6]}"
+
+
 def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple[dict[str, Path], str]:
     """The pictures of a run by kind, and why they cannot be made where they cannot.
 
     Those in the run's folder, else those in the report's folder `out`; made there first where asked for and missing.
     """
-    digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:6]
-    own = None if out is None else out / "runs" / f"{folder.name}-{digest}"
+    own = None if out is None else out / "runs" / own_name(folder)
     for above in (folder, own):
         found = {kind: path for kind in PICTURES if above and (path := above / f"{kind}.png").is_file()}
         if "traversals" in found or "umap" in found:
