@@ -785,16 +785,20 @@ def scheme(browser: Any, name: str) -> None:
 def dot(browser: Any, figure: str, row: int) -> tuple[float, float]:
     """Where the dot of a run is in the window, once it is scrolled to."""
     script = """
-        const drawing = document.querySelector(`#part-${arguments[0]} svg`);
-        drawing.scrollIntoView({ block: "center", behavior: "instant" });
+        const [figure, row, done] = arguments;
+        const drawing = document.querySelector(`#part-${figure} svg`);
         for (const group of drawing.querySelectorAll("g.series[data-runs]")) {
-            const place = group.dataset.runs.split(",").indexOf(String(arguments[1]));
+            const place = group.dataset.runs.split(",").indexOf(String(row));
             if (place < 0) continue;
-            const box = group.querySelectorAll("use")[place].getBoundingClientRect();
-            return [box.x + box.width / 2, box.y + box.height / 2];
+            const use = group.querySelectorAll("use")[place];
+            use.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+            requestAnimationFrame(() => requestAnimationFrame(() => { // scrolling hides what a dot tells
+                const box = use.getBoundingClientRect();
+                done([box.x + box.width / 2, box.y + box.height / 2]);
+            }));
         }
     """
-    x, y = browser.execute_script(script, figure, row)
+    x, y = browser.execute_async_script(script, figure, row)
     return x, y
 
 
@@ -856,7 +860,7 @@ def test_a_legend_hides_a_method_everywhere(answers: Any) -> None:
         return list(answers.execute_script(script, figure))
 
     assert shown("cloud") == ["β-TCVAE", "β-VAE"]
-    words = [key for key in answers.find_elements("css selector", "#part-cloud g.key[role=button]")]
+    words = answers.find_elements("css selector", "#part-cloud g.key[role=button]")
     next(key for key in words if key.text == "β-VAE").find_element("css selector", "text").click()
     assert shown("cloud") == shown("scores") == ["β-TCVAE"]
     assert one(answers, "#count").text == "6 of 12 runs"
@@ -896,8 +900,8 @@ def test_words_of_figures_are_readable_on_a_phone(answers: Any) -> None:
     resize(answers, 390)
     script = """
         const words = [...document.querySelectorAll(".card svg text")];
-        const scale = text => text.ownerSVGElement.getScreenCTM().a;
-        return [words.length, Math.min(...words.map(text => parseFloat(getComputedStyle(text).fontSize) * scale(text)))];
+        const size = text => parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getScreenCTM().a;
+        return [words.length, Math.min(...words.map(size))];
     """
     count, smallest = answers.execute_script(script)
     assert count > 10

@@ -251,7 +251,7 @@ def _own(key: str, value: str, prefix: str) -> str:
 
 
 def _follow_page(element: Element) -> None:
-    """Colours that are right in light and dark, except in words on pictures, which stay as they are in light and dark."""
+    """Colours that are right in light and dark; words on pictures stay as they are."""
     if element.get("class") == "fixed":
         element.set("style", "fill:#000")
         return

@@ -177,8 +177,8 @@ const runsTable = data => {
   const standing = row => {
     const parts = [];
     const words = column("state")?.cells[row];
-    if (words) parts.push(make("p", {}, state(words)));
-    if (data.explorers?.[row]) parts.push(make("p", {}, explorer(row, "Explore it with sliders")));
+    const link = data.explorers?.[row] ? explorer(row, "Explore it with sliders") : "";
+    if (words || link) parts.push(make("p", { className: "standing" }, words ? state(words) : "", link));
     if (column("reason")?.cells[row]) parts.push(make("p", {}, column("reason").cells[row]));
     if (data.faults?.[row]) parts.push(make("p", { className: "hint" }, data.faults[row]));
     const names = Object.entries(data.latents?.[row] ?? {});
