@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,6 +27,7 @@ from unbraid.report.names import better
 from unbraid.report.numbers import digits, plain, written
 from unbraid.report.runs import choose, columns, main_scores, own_name
 from unbraid.runs.table import load_runs
+from unbraid.studies import write_report
 
 HOSTILE = '</script><b id="evil">&amp;"\'<!-- $title'
 NAN, INF = float("nan"), float("inf")
@@ -453,6 +455,18 @@ def test_a_run_links_to_its_explorer_and_tells_the_names_of_its_latents(tmp_path
     assert data["explorers"] == {"0": "../jobs/one/explorer.html", "1": "../page%20two.html"}
     assert data["latents"] == {"0": {"z0": "size"}}
     assert data["faults"]["1"].startswith("names.json is not a file of names")
+
+
+def test_a_report_may_write_explorers_of_its_own(tmp_path: Path) -> None:
+    for seed in range(2):
+        tiny(tmp_path / "runs" / f"run-{seed}", steps=3, seed=seed)
+    out = tmp_path / "report"
+    with pytest.warns(UserWarning, match="run-0 has no page with sliders"):
+        (tmp_path / "runs" / "run-0" / "model.safetensors").write_bytes(b"x" * 9)
+        data = Page(write_report(tmp_path / "runs", out, draw=0, explore=2)).data
+    pages = [unquote(page) for page in data["explorers"].values()]
+    assert pages == [f"explorers/{own_name(tmp_path / 'runs' / 'run-1')}.html"]
+    assert 'id="run-0"' in (out / pages[0]).read_text()  # the content of its one run
 
 
 # Columns and pictures of the runs

@@ -71,9 +71,9 @@ def laid_out(drawing: Drawing) -> Iterator[LaidOut]:
     """Put the parts of a drawing in place once for all formats; each would do so by itself, and draw twice for it."""
     engine = drawing.get_layout_engine()
     clouds = [cloud for axis in drawing.axes for cloud in axis.collections if isinstance(cloud, PathCollection)]
-    points = sum(len(np.asarray(cloud.get_offsets())) for cloud in clouds)
-    for cloud in clouds:
-        cloud.set_rasterized(points > MANY)
+    if sum(len(np.asarray(cloud.get_offsets())) for cloud in clouds) > MANY:
+        for cloud in clouds:
+            cloud.set_rasterized(True)
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
     try:
