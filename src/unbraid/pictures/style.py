@@ -5,11 +5,13 @@ Drawings are matplotlib Figures made without pyplot, so that nothing is kept ope
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
@@ -128,17 +130,34 @@ def legend(drawing: Drawing, methods: Sequence[str], lines: bool = False) -> Non
         )
 
 
-def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0) -> None:
-    """A cloud of models, rasterised: there may be thousands."""
-    axis.scatter(
-        x, y, s=size, color=method_colour(method), marker=method_mark(method), alpha=0.65, linewidths=0,
-        rasterized=True,
-    )  # fmt: skip
+def label(artist: Artist, series: str = "", runs: Sequence[str] = ()) -> None:
+    """Say which entry of the legend an artist belongs to, and of which run each of its points is: the page reads it.
+
+    Without a label an artist belongs to the entry that has its colour. `runs` are folders, as in the table of runs.
+    """
+    artist.set_gid(json.dumps({"series": series, "runs": [str(run) for run in runs]}))
 
 
-def line(axis: Axes, x: Array, y: Array, method: str) -> None:
-    """A method's values as a line with marks."""
-    axis.plot(x, y, color=method_colour(method), marker=method_mark(method), markersize=3.2, linewidth=1.1)
+def label_of(artist: Artist) -> tuple[str, list[str]]:
+    """The series and the runs that `label` was given, empty where it was not called."""
+    gid = artist.get_gid()
+    found = json.loads(gid) if gid and gid.startswith("{") else {}
+    return found.get("series", ""), found.get("runs", [])
+
+
+def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0, runs: Sequence[str] | None = None) -> None:
+    """A cloud of models, one run each where `runs` are given."""
+    known = np.isfinite(x) & np.isfinite(y)
+    cloud = axis.scatter(
+        x[known], y[known], s=size, color=method_colour(method), marker=method_mark(method), alpha=0.65, linewidths=0
+    )
+    label(cloud, method_name(method), [] if runs is None else list(np.asarray(runs, object)[known]))
+
+
+def line(axis: Axes, x: Array, y: Array, method: str, runs: Sequence[str] | None = None) -> None:
+    """A method's values as a line with marks, one run each where `runs` are given."""
+    (drawn,) = axis.plot(x, y, color=method_colour(method), marker=method_mark(method), markersize=3.2, linewidth=1.1)
+    label(drawn, method_name(method), runs or ())
 
 
 def correlations(axis: Axes, matrix: Array, rows: Sequence[str], columns: Sequence[str]) -> None:

@@ -159,7 +159,8 @@ def _factorisation(models: Models) -> Section:
         if "annealed_vae" in models.methods:
             drawing = partial(figures.against_strength, models, score, models.methods)
             caption = f"{note} AnnealedVAE's largest capacity is its weakest regularisation."
-            items.append(Figure(f"tc_{kind}_all", f"Figure {numbers[1]}: {title}, with AnnealedVAE", drawing, caption))
+            title = f"Figure {numbers[1]}: {title}, with AnnealedVAE"
+            items.append(Figure(f"tc_{kind}_all", title, drawing, caption, folded=True))
     if len(models.known({MEAN: "", SAMPLED: ""})) == 2:
         caption = "One dot per model. Above the line the mean codes are more correlated than the sampled ones."
         title = "Figure 4: log total correlation of mean and sampled representation"
@@ -183,7 +184,8 @@ def _agreement(models: Models) -> Section:
         items.append(Figure("metric_correlation", f"Figure 6: {title}", drawing, caption))
         if more := models.known(MORE_METRICS):
             drawing = partial(figures.by_data, models, {**metrics, **more}, {**metrics, **more}, 3.6, 3.1, 3)
-            items.append(Figure("metric_correlation_all", f"Beyond figure 6: {title}, more of them", drawing, caption))
+            title = f"Beyond figure 6: {title}, more of them"
+            items.append(Figure("metric_correlation_all", title, drawing, caption, folded=True))
     items += judge(claims.AGREEMENT, models)
     return section("5.3 Agreement of metrics", "Do the metrics rank models alike?", items,
                    "no finished model has scores")  # fmt: skip
