@@ -6,6 +6,8 @@ import base64
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,21 @@ def test_every_learner_has_a_page(method: str, tmp_path: Path) -> None:
     width = len(values["sliders"])
     assert len(floats(values["sheet"]["positions"])) == values["sheet"]["count"] * width
     assert all(len(row) == len(values["factors"]) for matrix in values["matrices"] for row in matrix["cells"])
+
+
+def test_looking_at_a_model_imports_no_compiler(vae: tuple[Run, FactorData]) -> None:
+    script = f"""if True:
+        import sys
+        from pathlib import Path
+        from unbraid.explorer.network import trace
+        from unbraid.runs.run import Run
+        import torch
+        method = Run(Path({str(vae[0].folder)!r})).method()
+        trace(method.decode, torch.ones(1, 4), "decoder")
+        assert "torch._dynamo" not in sys.modules
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_sheet_holds_the_pictures_and_their_positions(vae: tuple[Run, FactorData]) -> None:

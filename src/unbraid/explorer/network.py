@@ -108,6 +108,11 @@ class _Value:
 class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Runs operations as usual, and notes those whose inputs depend on the example."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Whether PyTorch shields it from its compiler, which takes seconds to import and is not used here."""
+        return False
+
     def __init__(self, example: Tensor, name: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.name = name
@@ -436,8 +441,9 @@ _STEPS: dict[str, Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]] = {
     "native_group_norm": _group_norm, "add": _arithmetic("add"), "sub": _arithmetic("sub"),
     "mul": _arithmetic("mul"), "div": _arithmetic("div"), "rsub": _reverse_sub, "mean": _reduce("mean"),
     "sum": _reduce("sum"), "linalg_vector_norm": _reduce("norm"), "max_pool2d_with_indices": _pool("maxpool"),
-    "avg_pool2d": _pool("avgpool"), "_adaptive_avg_pool2d": _pool_to_one, "relu": _activation("relu"), "tanh": _activation("tanh"),
-    "sigmoid": _activation("sigmoid"), "leaky_relu": _activation("leaky", slope="negative_slope"),
+    "avg_pool2d": _pool("avgpool"), "_adaptive_avg_pool2d": _pool_to_one, "relu": _activation("relu"),
+    "tanh": _activation("tanh"), "sigmoid": _activation("sigmoid"),
+    "leaky_relu": _activation("leaky", slope="negative_slope"),
     "elu": _activation("elu", alpha="alpha", scale="scale", input_scale="input_scale"),
     "silu": _activation("silu"), "gelu": _activation("gelu", approximate="approximate"),
     "softplus": _activation("softplus", beta="beta"), "hardtanh": _activation("clamp", low="min_val", high="max_val"),
