@@ -146,10 +146,41 @@ def metric_names(*metrics: str, long: bool = False) -> dict[str, str]:
     return {f"scores.{key}": metric_name(key, long) for key in (metric.removeprefix("scores.") for metric in metrics)}
 
 
+# Parts of the names of scores, for those that have no name of their own above.
+_HIGHER = (
+    "mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", "factor_vae_score", "irs", "infomec",
+    "mig_sup", "jemmig", "dcimig", "med", "retrieved_factors", "dci_es", "downstream", "probes", "accuracy", "udr",
+    "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness",
+)  # fmt: skip
+_LOWER = (
+    "reconstruction", "total_correlation", "total_correlation_mean", "total_correlation_sampled",
+    "wasserstein_correlation", "translation_difficulty", "excess", "squared_error", "rmse", "loss", "at_chance",
+)  # fmt: skip
+_NEITHER = ("kl", "active_latents", "active_units", "code_information", "spread_features", "spread_values")
+
+
 def better(metric: str) -> Better:
-    """Which way of a metric, or of a column `scores.…`, is better; `neither` where that is not known."""
-    name = METRICS.get(metric.removeprefix("scores."))
-    return name.better if name else "neither"
+    """Which way of a metric, or of a column `scores.…`, is better; `neither` where neither is, or it is not known.
+
+    Of a score without a name of its own the last part that is known decides: `dlib.mig`, `downstream.gbt.100`.
+    """
+    key = metric.removeprefix("scores.")
+    if key in METRICS:
+        return METRICS[key].better
+    for part in reversed(key.split(".")):
+        if part in _NEITHER:
+            return "neither"
+        if part in _LOWER:
+            return "lower"
+        if part in _HIGHER:
+            return "higher"
+    return "neither"
+
+
+def direction(metric: str) -> str:
+    """Which way is better in words, for a caption."""
+    way = better(metric)
+    return "neither way is better" if way == "neither" else f"{way} is better"
 
 
 def _shown(name: Name | None, key: str, long: bool) -> str:
