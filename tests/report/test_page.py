@@ -315,7 +315,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     table = Table("same", "x", pd.DataFrame({"a": [1]}))
     with pytest.raises(InputError, match="two parts of the report are called 'same'"):
         write("t", [Section("s", "", [table, table])], pd.DataFrame(), tmp_path)
-    with pytest.raises(InputError, match=r"'\.\./x' is no name for a file"):
+    with pytest.raises(InputError, match=r"'\.\./x' is not a name for a file"):
         write("t", [Section("s", "", [Table("../x", "x", pd.DataFrame())])], pd.DataFrame(), tmp_path)
     with pytest.raises(
         InputError, match="'seeds matter' has the verdict 'perhaps'; expected one of holds, does not hold"

@@ -20,7 +20,7 @@ LARGEST_REQUEST = 64_000_000  # bytes
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one page to whoever has its address: only on this machine, and only below a random token."""
+    """Serves one page to anyone who has its address: only on this machine, and only below a random token."""
 
     daemon_threads = True
 

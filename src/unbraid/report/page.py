@@ -181,7 +181,7 @@ class _Page:
     def item(self, item: Any) -> str:
         """A figure, picture or table with its title, its caption and a link to its file."""
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", item.name):
-            raise InputError(f"'{item.name}' is no name for a file; expected letters, digits, '-', '_' and '.'")
+            raise InputError(f"'{item.name}' is not a name for a file; expected letters, digits, '-', '_' and '.'")
         if item.name in self.names:
             raise InputError(f"two parts of the report are called '{item.name}'; each needs a name of its own")
         self.names.add(item.name)

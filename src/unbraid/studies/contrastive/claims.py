@@ -14,7 +14,7 @@ from itertools import chain, product
 import numpy as np
 
 from unbraid.report.claims import Claim, Rule
-from unbraid.report.estimates import UNKNOWN, Array, Estimate, mean, spread_ratio
+from unbraid.report.estimates import UNKNOWN, Array, Estimate, mean, share_difference, spread_ratio
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.models import CODES, SHARED, SHORT, Models
 
@@ -270,8 +270,8 @@ def location_gaps(models: Models) -> Numbers:
 
 
 def diagonal_shares(models: Models) -> Numbers:
-    hessian, other = (models.numbers("scores.diagonal.z", MAIN, name) for name in (HESSIAN, P_ORTHO))
-    return {"": seed_by_seed(hessian - other, HESSIAN, P_ORTHO)}
+    runs = {name: models.numbers("scores.diagonal.z", MAIN, name) for name in (HESSIAN, P_ORTHO)}
+    return {"": Number(share_difference(*runs.values()), [one for name, row in runs.items() for one in used(row, name)])}
 
 
 def spread_of_gaps(models: Models) -> Numbers:
