@@ -257,7 +257,7 @@ def test_regularized_codes_and_rotated_ones_stand_in_one_table() -> None:
     frame = analysis.rotated(as_the_paper())
     plain = frame[(frame["setting"] == "plain") & (frame["data"] == MAIN)]
     assert len(plain) == 2 * 3 * 2  # codes, rotations, ways to group; halves as trained were not measured
-    assert set(plain["mean gap"]) == {"1.1 [0.9, 1.3]"}
+    assert set(plain["mean gap"]) == {"1.1 [0.9,\u00a01.3]"}
     supervised = frame[(frame["setting"] == "supervised") & (frame["data"] == MAIN)].iloc[0]
     assert supervised["code"] == "r"
     assert supervised["mean gap"].startswith("70.0 [")

@@ -271,7 +271,8 @@ def location_gaps(models: Models) -> Numbers:
 
 def diagonal_shares(models: Models) -> Numbers:
     runs = {name: models.numbers("scores.diagonal.z", MAIN, name) for name in (HESSIAN, P_ORTHO)}
-    return {"": Number(share_difference(*runs.values()), [one for name, row in runs.items() for one in used(row, name)])}
+    counted = [one for name, row in runs.items() for one in used(row, name)]
+    return {"": Number(share_difference(*runs.values()), counted)}
 
 
 def spread_of_gaps(models: Models) -> Numbers:
