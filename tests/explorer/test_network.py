@@ -53,7 +53,7 @@ def assert_same(case: Case, found: np.ndarray) -> None:
     assert np.abs(found - expected).max() < tolerance
 
 
-@pytest.mark.parametrize("name", nets.NETWORKS)
+@pytest.mark.parametrize("name", nets.PAIRS)
 def test_every_decoder_gives_the_same_pixels_in_javascript(name: str, tmp_path: Path) -> None:
     case = decoder_case(name, 20 if name == "intervention_flowers" else 100)
     assert_same(case, in_node(case, tmp_path, "wasm"))
