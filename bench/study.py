@@ -21,10 +21,10 @@ from pathlib import Path
 from unbraid.data import catalogue
 from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines.local import LocalExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import ordered
 from unbraid.jobs.results import write_results
 from unbraid.jobs.schedule import run
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train
 from unbraid.methods import Spec
 from unbraid.runs.folder import Folder, now

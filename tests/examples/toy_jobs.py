@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.jobs import schedule
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.schedule import Tally
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import Folder
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.examples.toy_jobs import run, tiny
 from unbraid import load_runs
 from unbraid.jobs.agreement import Udr
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.results import read_results
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.run import Run
 
 

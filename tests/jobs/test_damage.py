@@ -12,9 +12,9 @@ import pytest
 
 from tests.examples.toy_jobs import Note, run, table, tiny
 from unbraid import load_runs
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job
 from unbraid.jobs.schedule import tally
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.examples.toy_jobs import run
 from unbraid.jobs.embedding import Embed
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.results import read_results
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train
 from unbraid.pictures.embeddings import neighbour_agreement
 from unbraid.runs.run import Run

@@ -25,9 +25,9 @@ from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.lease import is_leased
+from unbraid.jobs.study_folder import StudyFolder
 
 TOYS, TASKS = Path(toy_jobs.__file__), Path(tasks.__file__)
 JOBS = ordered(toy_jobs.jobs("mixed"))  # three models, their UDR and five notes

@@ -17,11 +17,11 @@ from unbraid.jobs import schedule
 from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import LocalExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.lease import lease
 from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import tallies, tally
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import Folder
 
 TOYS, ROOT = Path(toy_jobs.__file__), Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_at_most_so_many_at_a_time(tmp_path: Path) -> None:
 
 
 def test_running_jobs_that_train_nothing_imports_no_torch() -> None:
-    modules = "unbraid.cli.study, unbraid.jobs.schedule, unbraid.jobs.engines.local, unbraid.search.generations"
+    modules = "unbraid.cli.study, unbraid.jobs.schedule, unbraid.jobs.engines.local, unbraid.search.rules"
     program = f"import sys, tests.examples.toy_jobs, {modules}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == "False\n"

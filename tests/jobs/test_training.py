@@ -11,7 +11,7 @@ import torch
 
 import unbraid
 from tests.examples.toy_jobs import run, tiny
-from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
 from unbraid.metrics import Protocol
 from unbraid.pictures.traversals import show

@@ -32,8 +32,8 @@ from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs, load_runs
 from unbraid.search import History, generations, hyperparameters, lineage, lineages, read_history
 from unbraid.search.fitness import Score, fitness, label_sets
-from unbraid.search.generations import PopulationConfig, converged, exploit
 from unbraid.search.hyperparameters import Hyperparameter, explore, starts
+from unbraid.search.rules import PopulationConfig, converged, exploit
 from unbraid.search.spaces import KNOWN, check_space, live_settings, search_space
 from unbraid.training.loop import train as steps_of
 from unbraid.training.representation import represent

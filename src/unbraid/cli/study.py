@@ -15,10 +15,10 @@ from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, say
 from unbraid.cli._tables import console, plain_table
 from unbraid.errors import InputError
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.schedule import TALLIED, Tally, tallies
 from unbraid.jobs.schedule import run as run_jobs
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study
 

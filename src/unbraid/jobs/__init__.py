@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unbraid.jobs.agreement import Udr
     from unbraid.jobs.embedding import Embed
-    from unbraid.jobs.folder import StudyFolder
     from unbraid.jobs.job import Job, ordered
     from unbraid.jobs.schedule import Tally, run, tally
+    from unbraid.jobs.study_folder import StudyFolder
     from unbraid.jobs.training import Train
 
 __all__ = ["Embed", "Job", "StudyFolder", "Tally", "Train", "Udr", "ordered", "run", "tally"]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unbraid.jobs.engines import WorkerDiedError
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.lease import is_leased, lease
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.progress import progress
 from unbraid.runs.folder import Folder, now
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unbraid.search.fitness import Score
-    from unbraid.search.generations import PopulationConfig, exploit
     from unbraid.search.history import History, lineage, read_history
     from unbraid.search.hyperparameters import Hyperparameter, explore
     from unbraid.search.population import evolve
     from unbraid.search.reduction import ReductionConfig
     from unbraid.search.rpu_vae import RPU, RPUConfig, rpu
+    from unbraid.search.rules import PopulationConfig, exploit
     from unbraid.search.spaces import search_space
 
 __all__ = [

@@ -35,10 +35,10 @@ from unbraid.data.factors import digest
 from unbraid.data.wrappers.subset import Subset
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job
 from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
 from unbraid.metrics import ProtocolLike
 from unbraid.runs.folder import Folder
@@ -46,10 +46,10 @@ from unbraid.runs.identity import full_settings
 from unbraid.runs.run import Run
 from unbraid.search.fitness import Score, check
 from unbraid.search.fitness import label_sets as sets_of
-from unbraid.search.generations import Grown, Member, PopulationConfig, converged, first, succeed
 from unbraid.search.history import History
 from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.members import Fitness, LabelFile
+from unbraid.search.rules import Grown, Member, PopulationConfig, converged, first, succeed
 from unbraid.search.spaces import check_space, live_settings, search_space
 from unbraid.training.loop import step_seed
 

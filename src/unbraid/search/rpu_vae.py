@@ -44,7 +44,6 @@ from unbraid.metrics import ProtocolLike
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import full_settings
-from unbraid.search.generations import PopulationConfig
 from unbraid.search.history import History
 from unbraid.search.metaepochs import (
     MetaEpoch,
@@ -58,6 +57,7 @@ from unbraid.search.metaepochs import (
 )
 from unbraid.search.population import evolve
 from unbraid.search.reduction import ReductionConfig, active_latents, mean_kl, reduce
+from unbraid.search.rules import PopulationConfig
 from unbraid.training.loop import step_seed
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.examples.toy_jobs import Note
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.schedule import run
+from unbraid.jobs.study_folder import StudyFolder
 
 
 def test_a_call_is_done_at_once_in_this_process() -> None:

@@ -10,8 +10,8 @@ import torch
 
 from tests.examples.toy_jobs import run, tiny
 from unbraid.data import load
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.results import read_results
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.report.run_table import RunTable
 from unbraid.studies.assumptions.jobs import Entangle, Reconstruct, explained, noise_kept
 from unbraid.studies.assumptions.study import SCALES, SIX, STRENGTHS, jobs

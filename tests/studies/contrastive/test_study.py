@@ -13,10 +13,10 @@ import pytest
 from unbraid.errors import InputError
 from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import run
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train
 from unbraid.report import Figure, Picture, Table, write
 from unbraid.studies import open_study

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.schedule import run as run_study
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table, judge, write
 from unbraid.report.run_table import RunTable
 from unbraid.studies import open_study

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import pytest
 
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job
 from unbraid.jobs.schedule import run
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.studies.population.study import jobs
 
 

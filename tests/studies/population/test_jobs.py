@@ -15,9 +15,9 @@ import pytest
 from tests.studies.population.conftest import Smoke
 from unbraid.data import load
 from unbraid.jobs.engines.inline import InlineExecutor
-from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import run
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.search import lineage, read_history

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from unbraid.data.factors import generator
 from unbraid.errors import InputError
-from unbraid.jobs.folder import needs_of
+from unbraid.jobs.study_folder import needs_of
 from unbraid.methods.base import Method
 from unbraid.pictures import style
 from unbraid.pictures.names import data_name

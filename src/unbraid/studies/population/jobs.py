@@ -29,7 +29,7 @@ from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.run import Run
 from unbraid.search import History, RPUConfig, evolve, lineage, read_history, rpu
 from unbraid.search.fitness import Score
-from unbraid.search.generations import PopulationConfig
+from unbraid.search.rules import PopulationConfig
 from unbraid.training.representation import represent
 
 Array = np.ndarray[Any, Any]

@@ -12,9 +12,9 @@ from unbraid.jobs.training import Train
 from unbraid.metrics import ProtocolLike
 from unbraid.search import RPUConfig
 from unbraid.search.fitness import Score
-from unbraid.search.generations import PopulationConfig
 from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.reduction import ReductionConfig
+from unbraid.search.rules import PopulationConfig
 from unbraid.search.spaces import search_space
 from unbraid.studies.assumptions.study import STRENGTHS
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive

@@ -7,7 +7,7 @@ import pytest
 from tests.examples.toy_jobs import run, tiny
 from unbraid import load_runs
 from unbraid.errors import InputError
-from unbraid.jobs.folder import StudyFolder
+from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import job_folders, left_over
 
 
