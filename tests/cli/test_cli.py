@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from tests.examples.command import Here
-from unbraid.cli import demonstration
+from unbraid.cli import demo
 from unbraid.methods import METHODS
 from unbraid.metrics import PROTOCOLS
 
@@ -89,9 +89,9 @@ def test_list_says_what_is_a_look_alike(here: Here) -> None:
 
 
 def test_demo_draws_trains_and_shows(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demonstration, "draw_data", partial(demonstration.draw_data, resolution=32))
-    assert demonstration.SHARED["protocol"] in PROTOCOLS  # DCI of three models would take ten seconds
-    monkeypatch.setattr(demonstration, "SHARED", demonstration.SHARED | {"samples": 1000, "protocol": {"mig": {}}})
+    monkeypatch.setattr(demo, "draw_data", partial(demo.draw_data, resolution=32))
+    assert demo.SHARED["protocol"] in PROTOCOLS  # DCI of three models would take ten seconds
+    monkeypatch.setattr(demo, "SHARED", demo.SHARED | {"samples": 1000, "protocol": {"mig": {}}})
     done = here("demo", "--steps", "20")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "demo" / "data.png").exists()

@@ -16,12 +16,6 @@ from unbraid import cli
 TOYS = Path(toy_jobs.__file__)
 
 
-@pytest.fixture(autouse=True)
-def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk is most of what tiny jobs do."""
-    monkeypatch.setattr("os.fsync", lambda file: None)
-
-
 class Done(NamedTuple):
     returncode: int
     stdout: str

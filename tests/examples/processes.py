@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,10 +22,3 @@ def eventually(true: Callable[[], bool], seconds: float = 300.0) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def nap(seconds: float, mark: Path | None = None) -> int:
-    if mark:
-        mark.write_text(str(os.getpid()))
-    time.sleep(seconds)
-    return os.getpid()

@@ -15,9 +15,8 @@ import pytest
 import torch
 
 from tests.examples.squares import squares
-from tests.explorer.made import trained
+from tests.explorer.made import HOSTILE, trained
 from tests.explorer.networks import Case, decoder_case, encoder_case
-from tests.explorer.test_content import HOSTILE
 from unbraid import nets
 from unbraid.explorer import explore
 from unbraid.explorer.content import content_of

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from tests.examples.squares import squares
-from tests.explorer.made import LEARNERS, trained
+from tests.explorer.made import HOSTILE, LEARNERS, trained
 from unbraid.data import FactorData
 from unbraid.errors import InputError
 from unbraid.explorer import content, explore
@@ -136,7 +136,7 @@ def test_without_decoder_and_data_there_is_nothing_to_show(tmp_path: Path) -> No
 def test_a_run_without_a_model_is_refused(tmp_path: Path) -> None:
     run, data = trained(tmp_path / "run", "beta_vae", learning_rate=1e30, steps=20)
     assert run.state["state"] == "diverged"
-    with pytest.raises(InputError, match="holds no trained model; it is diverged"):
+    with pytest.raises(InputError, match="has no trained model; it is diverged"):
         explore(run, data=data)
 
 
@@ -146,9 +146,6 @@ def test_a_damaged_run_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-8] + b"damaged!")
     with pytest.raises(InputError, match=r"model\.safetensors"):
         explore(run, data=data)
-
-
-HOSTILE = "</script><script>alert(1)</script>\"'<!--"
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:

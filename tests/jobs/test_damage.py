@@ -19,12 +19,6 @@ from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 
 
-@pytest.fixture(autouse=True)
-def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk is most of what tiny jobs do."""
-    monkeypatch.setattr("os.fsync", lambda file: None)
-
-
 def flip(rng: random.Random, good: bytes) -> bytes:
     bad, place = bytearray(good), rng.randrange(len(good))
     bad[place] ^= 1 << rng.randrange(8)

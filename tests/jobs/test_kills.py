@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples import toy_jobs
+from tests.examples import tasks, toy_jobs
 from tests.examples.processes import alive, eventually
 from tests.examples.toy_jobs import run, table, told
 from unbraid.jobs import schedule
@@ -29,7 +29,7 @@ from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.lease import is_leased
 
-TOYS = Path(toy_jobs.__file__)
+TOYS, TASKS = Path(toy_jobs.__file__), Path(tasks.__file__)
 JOBS = ordered(toy_jobs.jobs("mixed"))  # three models, their UDR and five notes
 
 
@@ -146,7 +146,7 @@ def test_two_studies_on_one_folder_run_every_job_once(tmp_path: Path) -> None:
 def cluster() -> Iterator[RayExecutor]:
     """Two workers of a cluster on this machine, which know the study's file only from what is sent to them."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'unbraid[ray]'")
-    with RayExecutor(2, modules=[TOYS]) as executor:
+    with RayExecutor(2, modules=[TOYS, TASKS]) as executor:
         yield executor
 
 
@@ -190,8 +190,7 @@ def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
 
 
 def test_a_ray_worker_is_like_a_local_one(cluster: RayExecutor) -> None:
-    toys = import_file(TOYS)
-    assert cluster.submit(toys.threads).result() == (1, "1", "1")
+    assert cluster.submit(import_file(TASKS).threads).result() == (1, "1", "1")
     assert cluster.submit(dict, a=1).result() == {"a": 1}
     with pytest.raises(ValueError, match="invalid literal") as caught:
         cluster.submit(int, "x").result()

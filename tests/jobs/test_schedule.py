@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -18,16 +20,11 @@ from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.lease import lease
+from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import tallies, tally
 from unbraid.runs.folder import Folder
 
-TOYS = Path(toy_jobs.__file__)
-
-
-@pytest.fixture(autouse=True)
-def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk is most of what tiny jobs do."""
-    monkeypatch.setattr("os.fsync", lambda file: None)
+TOYS, ROOT = Path(toy_jobs.__file__), Path(__file__).parents[2]
 
 
 # What is missing
@@ -82,6 +79,13 @@ def test_at_most_so_many_at_a_time(tmp_path: Path) -> None:
     with Counting(8) as pool:
         run([Note(str(number), wait=0.01) for number in range(12)], tmp_path, executor=pool, workers=3)
     assert max(counts) == 3
+
+
+def test_running_jobs_that_train_nothing_imports_no_torch() -> None:
+    modules = "unbraid.cli.study, unbraid.jobs.schedule, unbraid.jobs.engines.local, unbraid.search.generations"
+    program = f"import sys, tests.examples.toy_jobs, {modules}; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "False\n"
 
 
 # Trouble
@@ -233,9 +237,7 @@ def test_diverging_and_greedy_jobs_are_recorded_and_the_others_finish(tmp_path: 
     assert "became" in study.status(wild)["reason"]
     assert study.status(hungry)["reason"].startswith("MemoryError")
     assert "bytearray" in study.status(hungry)["traceback"]
-    assert set(json.loads((study.folder(jobs[4]) / "udr.json").read_text())) == {
-        study.folder(good).name, study.folder(tiny(2)).name,
-    }  # fmt: skip
+    assert set(read_results(study.folder(jobs[4])).scores) == {good.id, tiny(2).id}
     assert "1 of 2 are done" in study.status(jobs[5])["reason"]
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 from unbraid.errors import InputError
 from unbraid.jobs.results import read_results, write_results
 from unbraid.report.run_table import RunTable, known_mean, numbers
+from unbraid.report.runs import failures
 
 
 def made_up(rows: list[dict[str, Any]], **more: Any) -> RunTable:
@@ -93,6 +94,8 @@ def test_what_examinations_add_reaches_the_model_they_are_about(tmp_path: Path) 
     search = _job(tmp_path, "pbt-dd", kind="Evolve", base={"data": "shapes3d"})
     write_results(search, models=[{"approach": "pbt", "scores.mig": 0.3}], epochs=[{"found": ["x", "y"]}])
     _job(tmp_path, "pbt-ee", kind="Evolve", base={"data": "arm3d"})
+    half = _job(tmp_path, "pbt-gg", kind="Evolve", base={"data": "cars3d"})
+    (half / "results.json").write_text("{")
     (tmp_path / "jobs" / "torn-ff").mkdir()
     (tmp_path / "jobs" / "torn-ff" / "job.json").write_text("{")
 
@@ -105,12 +108,13 @@ def test_what_examinations_add_reaches_the_model_they_are_about(tmp_path: Path) 
     assert (first["scores.udr.lasso"], first["data.tasks"], first["kind"]) == (0.5, 4, "Train")
     assert (second["encoder"], second["encoder_seed"]) == ("beta_vae", 3)
     made = table.frame[table.frame["kind"] == "Evolve"]
-    assert made["data"].tolist() == ["shapes3d", "arm3d"]
+    assert made["data"].tolist() == ["shapes3d", "arm3d", "cars3d"]  # also one whose results cannot be read
     assert made["approach"].tolist()[0] == "pbt"
     assert not [name for name in table.frame if name.startswith("job.")]
     assert table.tables["epochs"].to_dict("records") == [{"job": "pbt-dd", "found": ["x", "y"]}]
-    assert len(table.faults) == 1
-    assert "torn-ff" in table.faults[0]
+    assert len(table.faults) == 2
+    assert "pbt-gg" in table.faults[0]
+    assert "torn-ff" in table.faults[1]
 
 
 def test_kept_results_give_the_same_table(tmp_path: Path) -> None:
@@ -150,3 +154,11 @@ def test_numbers_and_means_of_what_is_known() -> None:
     assert np.isnan(numbers(pd.Series([1, "x", None, np.inf], dtype=object))[1:]).all()
     assert known_mean(np.array([1.0, np.nan, 3.0])) == 2
     assert np.isnan(known_mean(np.array([])))
+
+
+def test_failures_are_counted_by_reason_and_by_what_is_asked_for() -> None:
+    rows = [{"run": "r", "state": "failed", "reason": "no", "approach": name} for name in ("a", "a", "b")]
+    runs = pd.DataFrame([*rows, {"run": "r", "state": "done", "approach": "a"}])
+    assert failures(runs).to_dict("records") == [{"state": "failed", "reason": "no", "models": 3}]
+    assert failures(runs, by=("approach",))["models"].tolist() == [2, 1]
+    assert failures(runs, by=("approach",))["approach"].tolist() == ["a", "b"]

@@ -48,9 +48,10 @@ def begun(out: Path) -> int:
 
 
 def forks() -> ForkServerContext:
-    """Processes that begin with everything imported, also what torch imports for the first optimiser."""
+    """Processes that begin with everything imported, also what is imported on first use."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([evolve_small.__module__, "torch._dynamo"])
+    first_used = ["matplotlib.figure", "sklearn.linear_model", "torch._dynamo"]
+    context.set_forkserver_preload([evolve_small.__module__, *first_used])
     return context
 
 

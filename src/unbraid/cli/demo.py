@@ -40,7 +40,7 @@ def command(out: Path, steps: int) -> None:
     Draws every embedded data set into one picture, trains β-VAE, β-TCVAE and FactorVAE on dSprites, writes pictures
     and scores of each, and a report of all three.
     """
-    click.echo(f"data: {_draw_data(out / 'data.png')}")
+    click.echo(f"data: {draw_data(out / 'data.png')}")
     for name, settings in METHODS.items():
         run = train(name, "dsprites", steps=steps, out=out / f"{name}-{steps}", say=click.echo, **SHARED, **settings)
         reconstructions, traversals, animation = show(run)
@@ -49,7 +49,7 @@ def command(out: Path, steps: int) -> None:
     print_runs(load_runs(out))
 
 
-def _draw_data(path: Path, resolution: int = 64) -> Path:
+def draw_data(path: Path, resolution: int = 64) -> Path:
     """Every embedded data set on one page."""
     drawn = [sheets.contact_sheet(name, catalogue.load(name, resolution), columns=10) for name in catalogue.DRAWN]
     return sheets.save(sheets.beside(drawn, columns=2), path)

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from unbraid.cli._group import PATH, say
+from unbraid.errors import InputError
 from unbraid.runs.folder import left_over
-from unbraid.studies import write_report
+from unbraid.studies import report_results, write_report
 
 
 @click.command("report")
@@ -17,11 +18,27 @@ from unbraid.studies import write_report
 @click.option("--readme", type=PATH, help="Also put the verdicts into this Markdown file, between its marks.")
 @click.option("--draw", type=int, default=12, help="Draw the pictures of up to this many runs.")
 @click.option("--explore", type=int, default=0, help="Write pages with sliders for up to this many runs.")
-def command(folder: Path, out: Path | None, readme: Path | None, draw: int, explore: int) -> None:
+@click.option("--results", metavar="SCALE", help="FOLDER is a study's name: the page of the results kept with it.")
+@click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
+def command(
+    folder: Path,
+    out: Path | None,
+    readme: Path | None,
+    draw: int,
+    explore: int,
+    results: str | None,
+    keep: Path | None,
+) -> None:
     """Write a page about a study or any folder of runs.
 
-    It has figures, verdicts and a table of the runs, and needs no network.
+    It has figures, verdicts and a table of the runs, and needs no network. `unbraid report assumptions --results desk`
+    makes the page of a study from the table that is kept with it, without running anything.
     """
+    if results is not None:
+        if keep is not None:
+            raise InputError("--results reads what --keep wrote; give one of them")
+        click.echo(report_results(str(folder), results, out or Path(f"{folder}-{results}-report"), readme))
+        return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw, explore=explore))
+    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore))

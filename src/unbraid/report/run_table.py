@@ -81,11 +81,11 @@ class RunTable:
         needs: list[tuple[dict[str, Any], str]] = []
         faults: list[str] = []
         for path in job_folders(folder / "jobs"):
+            job, results = dict[str, Any](), Results()
             try:
                 job = Folder(path).read_json("job")
                 results = read_results(path)
             except InputError as error:
-                job, results = {}, Results()
                 faults.append(str(error))
             if (path / "config.json").exists():
                 row = run_row(Run(path)) | _of_job(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,11 +65,12 @@ def _local(text: str, folder: Path) -> str:
     return text.replace(f"{folder}{os.sep}", "").replace(str(folder), folder.name)
 
 
-def failures(runs: pd.DataFrame, most: int = 20) -> pd.DataFrame:
-    """How many runs stand in each way that is not done, the most frequent first."""
+def failures(runs: pd.DataFrame, most: int = 20, by: Sequence[str] = ()) -> pd.DataFrame:
+    """How many runs are not done for each state and reason, and value of the columns `by`; the most frequent first."""
     left = runs[runs["state"] != "done"] if "state" in runs else pd.DataFrame(columns=["state"])
     reason = pd.Series(reasons(left), index=left.index) if {"run", "reason"} <= set(left) else ""
-    groups = pd.DataFrame({"state": left["state"], "reason": reason}).fillna("")
+    columns = {name: left[name] for name in by if name in left}
+    groups = pd.DataFrame({**columns, "state": left["state"], "reason": reason}).fillna("")
     groups["reason"] = groups["reason"].astype(str).str.slice(0, 160)
     return groups.value_counts().reset_index(name="models").head(most)
 

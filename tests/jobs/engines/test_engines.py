@@ -6,16 +6,29 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
-import torch
 
-from tests.examples.processes import alive, eventually, nap
-from tests.examples.toy_jobs import Note, threads
+from tests.examples.processes import alive, eventually
+from tests.examples.tasks import (
+    allocate,
+    die,
+    double,
+    fail,
+    fail_oddly,
+    fail_to_read,
+    give_a_lock,
+    is_silent,
+    nap,
+    show_progress,
+    stop_python,
+    threads,
+    zeros,
+)
+from tests.examples.toy_jobs import Note
 from unbraid import progress
 from unbraid.errors import InputError
 from unbraid.jobs import schedule
@@ -23,55 +36,6 @@ from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
-
-
-class OddError(Exception):
-    """Cannot be made again from its message, as many errors cannot."""
-
-    def __init__(self, number: int, word: str) -> None:
-        super().__init__(f"{word} {number}")
-
-
-def double(number: int, *, plus: int = 0) -> int:
-    return 2 * number + plus
-
-
-def fail(number: int) -> None:
-    raise ValueError(f"not {number}")
-
-
-def fail_oddly() -> None:
-    raise OddError(3, "odd")
-
-
-def fail_to_read() -> None:
-    raise OSError(5, "cannot read")
-
-
-def stop_python() -> None:
-    sys.exit(7)
-
-
-def give_a_lock() -> object:
-    return threading.Lock()
-
-
-def die(seconds: float = 0.0) -> None:
-    time.sleep(seconds)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def show_progress() -> None:
-    with progress.progress("working", 2, delay=0.0) as advance:
-        advance()
-
-
-def is_silent() -> bool:
-    return progress._silent
-
-
-def allocate(bytes: int) -> int:
-    return len(bytearray(bytes))
 
 
 @pytest.fixture(scope="module")
@@ -175,9 +139,8 @@ def test_a_worker_that_is_killed_while_it_is_idle_is_replaced(pool: LocalExecuto
     assert pool.submit(double, 1).result() == 2
     (victim,) = pool.pids()
     os.kill(victim, signal.SIGKILL)
-    assert eventually(lambda: not alive(victim))
+    assert eventually(lambda: not pool.pids())
     assert pool.submit(double, 21).result() == 42
-    assert victim not in pool.pids()
     assert len(pool.pids()) == 1
 
 
@@ -186,7 +149,7 @@ def test_a_memory_limit_makes_an_error_and_the_worker_goes_on(pool: LocalExecuto
     with pytest.raises(MemoryError):
         pool.submit(allocate, 6_000_000_000).result()
     with pytest.raises(RuntimeError, match="can't allocate memory"):
-        pool.submit(torch.zeros, 3_000_000_000).result()
+        pool.submit(zeros, 3_000_000_000).result()
     assert pool.submit(nap, 0).result() == before
 
 
@@ -224,7 +187,7 @@ def test_bad_settings_are_named(settings: dict[str, int], message: str) -> None:
 PARENT = """
     import sys, time
     from pathlib import Path
-    from tests.examples.processes import nap
+    from tests.examples.tasks import nap
     from unbraid.jobs.engines.local import LocalExecutor
 
     if __name__ == "__main__":

@@ -52,7 +52,8 @@ class LocalExecutor(Executor):
             raise InputError(f"the memory limit is {memory_limit} bytes; expected more than 0")
         self.workers = workers
         self._context = multiprocessing.get_context("spawn")
-        self._setup = (os.getpid(), tuple(modules), memory_limit, threads)
+        self._setup = (os.getpid(), tuple(modules), memory_limit)
+        self._threads = dict.fromkeys(THREADS, str(threads))
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._processes: set[BaseProcess] = set()
         self._closed = self._cancelled = False
@@ -123,7 +124,7 @@ class LocalExecutor(Executor):
         process = self._context.Process(target=_serve, args=(there, *self._setup), daemon=False)
         with _STARTING:  # a child reads these when it imports NumPy and PyTorch, before it runs any code of this module
             before = {name: os.environ.get(name) for name in THREADS}
-            os.environ.update(dict.fromkeys(THREADS, str(self._setup[3])))
+            os.environ.update(self._threads)
             try:
                 process.start()
             except OSError as error:
@@ -178,15 +179,12 @@ class _Task:
 
 
 def _serve(
-    tasks: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None, threads: int
+    tasks: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None
 ) -> None:
     """The life of a worker: take a task, do it, send the result, until there are no more or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     silence()  # the parent shows the progress
-    import torch
-
-    torch.set_num_threads(threads)
     if memory_limit is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
     fault: Exception | None = None

@@ -17,8 +17,7 @@ from unbraid.report import Figure, Judged, Picture, Section, Table
 from unbraid.report.claims import judge
 from unbraid.report.estimates import Array, average, choices, mean, wins
 from unbraid.report.run_table import RunTable
-from unbraid.report.runs import failures
-from unbraid.report.sections import Items, section, tabled
+from unbraid.report.sections import Items, in_short, section, tabled
 from unbraid.studies.assumptions import claims, figures, paper
 from unbraid.studies.assumptions.claims import CASES, beats_random, cube, theorem_metrics, variance_shares
 from unbraid.studies.assumptions.models import (
@@ -69,15 +68,13 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         "behind the verdict ask whether it hangs on models that learned nothing, or on the protocol of the scores."
     )
     title = "The paper's claims, and whether they hold here"
-    items: Items = [Table("verdicts", title, sensitivity(models, judged), caption)]
-    items += tabled("states", "Finished models", models.table.states("data", "method", method_name))
-    items += tabled("failures", "Models that are not done, and why", failures(models.table.frame))
-    text = (
-        f"{models.count} finished models: {len(models.data_sets)} data sets, {len(models.methods)} methods, "
-        f"{len(models.settings)} settings (a method with one strength of regularisation), {models.seeds} seeds per "
-        f"setting. The paper has {paper.MODELS}. {RULES}"
+    words = (
+        f"{len(models.data_sets)} data sets, {len(models.methods)} methods, {len(models.settings)} settings (a method "
+        f"with one strength of regularisation), {models.seeds} seeds per setting. The paper has {paper.MODELS}."
     )
-    return Section("In short", text if models.count else f"There are no finished models yet. {RULES}", tuple(items))
+    states = models.table.states("data", "method", method_name)
+    verdicts = Table("verdicts", title, sensitivity(models, judged), caption)
+    return in_short(models.table, parts, words, RULES, states, verdicts=verdicts)
 
 
 def sensitivity(models: Models, judged: Mapping[str, Judged]) -> pd.DataFrame:

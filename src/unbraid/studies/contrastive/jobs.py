@@ -5,7 +5,8 @@ All of them see the same images of a data set, whatever the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,35 @@ from typing import Any
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
+from unbraid.jobs.results import write_results
 from unbraid.jobs.training import Train
 from unbraid.metrics import Scores, dci, med, probes
 from unbraid.metrics.encoder_probes import Reading, read
-from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.studies.contrastive.rotations import ROTATIONS, Array, Groups, by_dependence, by_labels
 
-Found = dict[str, Any]
+Record = dict[str, Any]
 SEED = 0  # that chooses the images
+REGULARIZERS = ("hessian", "info_min", "ortho", "p_ortho")
+TRADED = ("plain", "info_min 0.001", "info_min 0.1")  # figure 5
+TERMS = ("sub_info_max", "info_min")
+
+
+def setting_of(settings: Mapping[str, Any]) -> str | None:
+    """The name of a model's settings among those of the study, or one made like them; None where they are not known."""
+    if not isinstance(settings.get("positives"), str):
+        return None
+    if settings["positives"] == "disjoint":
+        return "supervised"
+    weights = {name: settings.get(f"lambda_{name}", 0.0) for name in REGULARIZERS}
+    parts = [f"{name} {weight:g}" for name, weight in weights.items() if weight]
+    return " + ".join(parts) or ("plain, one head" if settings.get("head") == "whole" else "plain")
+
+
+def _identity(model: Train) -> Record:
+    """What tells a model from others, in the rows of its tables."""
+    variant = model.data_settings.get("variant")
+    return {"variant": variant, "setting": setting_of(model.full_settings), "seed": model.seed}
 
 
 @dataclass(frozen=True)
@@ -37,7 +58,7 @@ class Probe(Job):
         return 2 + self.rows / 500
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `probes.json`.
+        """Add scores to the model, and the terms of figure 5 over steps to the table `logs`.
 
         `accuracy` of each input (r, r0, …) and factor, `chance` of each factor; of r and z each the `gap` of each
         shared factor, `diagonal`, `at_chance`, `alike` (see `probes`), `med`; `dci` of z, or of r where that is z.
@@ -46,19 +67,20 @@ class Probe(Job):
         data = run.data()
         shared, others = split_factors(data)
         readings = read(run.method(), data, SEED, self.rows)
-        found: Found = {name: {} for name in ("accuracy", "chance", "gap", "diagonal", "at_chance", "alike", "med")}
+        scores: Record = {name: {} for name in ("accuracy", "chance", "gap", "diagonal", "at_chance", "alike", "med")}
         for code, reading in readings.items():
-            told = probed(reading, shared, data, reading.groups, code)
+            of_shared = probed(reading, shared, data, reading.groups, code)
             for name in ("diagonal", "at_chance", "alike"):
-                found[name][code] = told[name]
-            found["gap"][code] = {name: told[f"gap.{name}"] for name in names_of(data, shared)}
-            found["med"][code] = med(reading.codes, reading.factors[:, shared])["med"]
-            for columns, scores in ((shared, told), (others, probed(reading, others, data, reading.groups, code))):
-                add_accuracies(found, scores, code, names_of(data, columns))
+                scores[name][code] = of_shared[name]
+            scores["gap"][code] = {name: of_shared[f"gap.{name}"] for name in names_of(data, shared)}
+            scores["med"][code] = med(reading.codes, reading.factors[:, shared])["med"]
+            of_others = probed(reading, others, data, reading.groups, code)
+            for columns, found in ((shared, of_shared), (others, of_others)):
+                add_accuracies(scores, found, code, names_of(data, columns))
         last = readings.get("z", readings["r"])
-        scores = dci(last.codes, last.factors[:, shared], test=tested(last, shared), rng=SEED)
-        found["dci"] = {name: scores[name] for name in ("disentanglement", "completeness", "informativeness")}
-        Folder(folder).write_json("probes", found)
+        importance = dci(last.codes, last.factors[:, shared], test=tested(last, shared), rng=SEED)
+        scores["dci"] = {name: importance[name] for name in ("disentanglement", "completeness", "informativeness")}
+        write_results(folder, {self.model.id: scores}, logs=logged(self.model, run))
 
 
 @dataclass(frozen=True)
@@ -73,15 +95,24 @@ class Rotate(Job):
         return 3 + self.rows / 800
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `rotations.json`: a row for each code, rotation and way to group, with accuracies and gaps."""
+        """Add to the table `rotations` one row per code, rotation and way to group, with accuracies and gaps."""
         run = Run(needed[0])
         data = run.data()
         shared, _ = split_factors(data)
         rows = []
         for code, reading in read(run.method(), data, SEED, self.rows).items():
             for rotation, groups, scores in rotated(reading, shared, data, code):
-                rows.append({"code": code, "rotation": rotation, "groups": groups, **scores})
-        Folder(folder).write_json("rotations", {"rows": rows})
+                rows.append({**_identity(self.model), "code": code, "rotation": rotation, "groups": groups, **scores})
+        write_results(folder, rotations=rows)
+
+
+def logged(model: Train, run: Run) -> list[Record]:
+    """The terms of figure 5 over steps, of a model of one of its settings."""
+    identity, log = _identity(model), run.log()
+    if identity["setting"] not in TRADED or not len(log):
+        return []
+    terms = [name for name in TERMS if name in log]
+    return [{**identity, **row} for row in log[["step", *terms]].to_dict("records")]
 
 
 def split_factors(data: FactorData) -> tuple[list[int], list[int]]:
@@ -107,20 +138,20 @@ def probed(reading: Reading, columns: Sequence[int], data: FactorData, groups: G
     )  # fmt: skip
 
 
-def add_accuracies(found: Found, scores: Scores, code: str, names: Sequence[str]) -> None:
+def add_accuracies(record: Record, scores: Scores, code: str, names: Sequence[str]) -> None:
     """The accuracies of a code and its parts, by input and factor, and the chance of each factor."""
-    for place, row in enumerate(scores.arrays["accuracy"].tolist()):
-        inputs = code if place == 0 else f"{code}{place - 1}"
-        found["accuracy"].setdefault(inputs, {}).update(zip(names, row, strict=True))
-    found["chance"].update(zip(names, scores.arrays["chance"].tolist(), strict=True))
+    for index, row in enumerate(scores.arrays["accuracy"].tolist()):
+        inputs = code if index == 0 else f"{code}{index - 1}"
+        record["accuracy"].setdefault(inputs, {}).update(zip(names, row, strict=True))
+    record["chance"].update(zip(names, scores.arrays["chance"].tolist(), strict=True))
 
 
-def rotated(reading: Reading, shared: Sequence[int], data: FactorData, code: str) -> list[tuple[str, str, Found]]:
+def rotated(reading: Reading, shared: Sequence[int], data: FactorData, code: str) -> list[tuple[str, str, Record]]:
     """Rotation, way to group, scores: each rotation found on the codes to fit on, and used on those to test on too."""
     train, factors = reading.codes.numpy().astype(float), reading.factors.numpy()[:, shared]
     held = None if reading.test is None else reading.test[0].numpy().astype(float)
     test_factors = None if reading.test is None else reading.test[1].numpy()[:, shared]
-    found = []
+    results = []
     for rotation, fit in ROTATIONS.items():
         turn = fit(train)
         codes = turn(train)
@@ -130,17 +161,16 @@ def rotated(reading: Reading, shared: Sequence[int], data: FactorData, code: str
             ways = {"halves": reading.groups, **ways}
         for way, groups in ways.items():
             scores = probes(codes, factors, test=test, groups=groups, names=names_of(data, shared), code=code, rng=SEED)
-            found.append((rotation, way, told(scores, groups, names_of(data, shared))))
-    return found
+            results.append((rotation, way, accuracies_of(scores, names_of(data, shared))))
+    return results
 
 
-def told(scores: Scores, groups: Groups | None, names: Sequence[str]) -> Found:
-    """Accuracies of all dimensions and of each group, and gaps, by factor."""
+def accuracies_of(scores: Scores, names: Sequence[str]) -> Record:
+    """Of each factor the accuracy of all dimensions (`whole`), of the better group (`part`), and the `gap`."""
     accuracy: Array = scores.arrays["accuracy"]
-    return {
-        "sizes": [len(group) for group in groups or ()],
-        "whole": dict(zip(names, accuracy[0].tolist(), strict=True)),
-        "parts": [dict(zip(names, row, strict=True)) for row in accuracy[1:].tolist()],
-        "gap": {name: scores[f"gap.{name}"] for name in names},
-        "diagonal": scores["diagonal"],
-    }
+    record: Record = {"diagonal": scores["diagonal"]}
+    for index, name in enumerate(names):
+        parts = accuracy[1:, index]
+        record |= {f"whole.{name}": accuracy[0, index], f"gap.{name}": scores[f"gap.{name}"]}
+        record[f"part.{name}"] = parts.max() if len(parts) else math.nan
+    return record

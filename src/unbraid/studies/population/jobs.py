@@ -1,4 +1,9 @@
-"""The study's jobs: a population, an rPU-VAE, a search with the budget of one. Each is a whole study in one worker."""
+"""The study's jobs: a population, an rPU-VAE, a search with the budget of one.
+
+Each trains all its models in one worker, and writes those that count into `results.json`: what it spent on a model
+(`trained` images in all) and what the model itself has seen (`lineage`). Beside them are the histories of populations,
+and what the metaEpochs of an rPU-VAE know.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +16,28 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import torch
+from scipy.stats import entropy
 
 from unbraid import nets
 from unbraid.data import FactorData, catalogue
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.job import Job
-from unbraid.metrics import ProtocolLike
+from unbraid.jobs.results import read_results, write_results
+from unbraid.metrics import ProtocolLike, mig
 from unbraid.metrics import score as score_codes
-from unbraid.runs.folder import Folder
 from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.run import Run
 from unbraid.search import History, RPUConfig, evolve, lineage, read_history, rpu
 from unbraid.search.fitness import Score
 from unbraid.search.generations import PopulationConfig
-from unbraid.studies.population.knowledge import knowledge
 from unbraid.training.representation import represent
 
-Outcome = dict[str, Any]
+Array = np.ndarray[Any, Any]
+Row = dict[str, Any]
+RPU, BY_UDR = "rpu", "pbt-udr"  # the approaches of an rPU-VAE's last model, and of its first metaEpoch's
 MODELS = 5  # of a member that is judged by UDR
-MODEL, STEP = 0.4, 0.007  # seconds that a model takes beside its training, and a step however small its images; rough
+MODEL, STEP = 0.4, 0.007  # rough seconds of a model beside its training, and of a step beside its pixels
+SHUFFLES, POINTS = 20, 20_000  # of `knowledge`: shuffled codes, and rows at most
 
 
 @dataclass(frozen=True)
@@ -80,9 +88,9 @@ class Evolve(Job):
     @property
     def approach(self) -> str:
         """What it is, what makes a member fit, and whether that has few labels: such as `pbt-mig-few`."""
-        kind = "search" if self.population.exploit == "none" else "pbt"
+        search = "search" if self.population.exploit == "none" else "pbt"
         method = [] if self.base.method == "beta_tc_vae" else [self.base.method]
-        return "-".join([kind, *method, self.score.metric, *(["few"] if self.score.labels else [])])
+        return "-".join([search, *method, self.score.metric, *(["few"] if self.score.labels else [])])
 
     @property
     def label(self) -> str:
@@ -96,13 +104,15 @@ class Evolve(Job):
         return population_seconds(self.base, self.population, self.score)
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `outcome.json` and the folder `population`."""
-        Folder(folder).write_json("outcome", grown(self.base, self.population, self.score, folder))
+        """Write the folder `population` and its best model."""
+        history = grown(self.base, self.population, self.score, folder)
+        kept = history_row(history.table, self.approach, self.base.data, self.population.seed)
+        write_results(folder, models=[best_row(history, folder, self.population, self.score)], histories=[kept])
 
 
 @dataclass(frozen=True)
 class Recursive(Job):
-    """rPU-VAE with 0, 1, … leaf-runs: the last population is trained anew for each number of them."""
+    """rPU-VAE with 0, 1, … leaf-runs: the last population is trained again for each number of them."""
 
     version: ClassVar[int] = NUMBERS
 
@@ -111,7 +121,7 @@ class Recursive(Job):
 
     @property
     def label(self) -> str:
-        return f"rpu-{self.base.data}"
+        return f"{RPU}-{self.base.data}"
 
     def written(self, name: str, value: Any) -> Any:
         return self.base.content() if name == "base" else value
@@ -126,36 +136,34 @@ class Recursive(Job):
         return epoch + 2 * self.config.leaf_runs * later + (1 + self.config.leaf_runs) * final
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write the folder `rpu` and `outcome.json`: what each metaEpoch found, and the last model of each number."""
-        base, place, data = self.base, folder / "rpu", self.base.open()
-        found = [
+        """Write the folder `rpu`, the first metaEpoch's best model, and the last one of each number of leaf-runs."""
+        base, out, data, seed = self.base, folder / "rpu", self.base.open(), self.config.seed
+        outcomes = [
             rpu(
-                data, replace(self.config, leaf_runs=leaves), place, method=base.method, settings=base.settings,
+                data, replace(self.config, leaf_runs=leaves), out, method=base.method, settings=base.settings,
                 resolution=base.resolution, precision=base.precision, protocol=base.protocol, executor=InlineExecutor(),
             )
             for leaves in range(self.config.leaf_runs + 1)
         ]  # fmt: skip
-        epochs = found[-1].table
-        spent = [int(epochs.loc[epochs["leaf"] <= leaves, "trained"].sum()) for leaves in range(len(found))]
-        models = models_of(self.config.final, Score("mig"))
+        epochs = outcomes[-1].table
+        spent = [int(epochs.loc[epochs["leaf"] <= leaves, "trained"].sum()) for leaves in range(len(outcomes))]
         finals = [
-            {"leaf_runs": leaves, **outcome(one.final, folder, models, spent[leaves])}
-            for leaves, one in enumerate(found)
-            if one.final is not None
+            {"leaf_runs": leaves, **best_row(outcome.final, folder, self.config.final, Score("mig"), spent[leaves])}
+            for leaves, outcome in enumerate(outcomes)
+            if outcome.final is not None
         ]
-        content = {
-            "stop": found[-1].stop,
-            "trained": finals[-1]["trained"] if finals else spent[-1],
-            "first": first_epoch(base, place, folder, self.config),
-            "metaepochs": [learned(row, data, place) for row in epochs.to_dict("records")],
-            "finals": finals,
-        }
-        Folder(folder).write_json("outcome", content)
+        if not finals:
+            reason = f"no label to train the last population by: {outcomes[-1].stop}"
+            finals = [{"state": "failed", "reason": reason, "trained": spent[-1]}]
+        first = read_history(out / "metaepoch1" / "population")
+        rows = [{"data": base.data, "seed": seed, **learned(row, data, out)} for row in epochs.to_dict("records")]
+        models = [first_row(first, base, folder, self.config), *finals]
+        write_results(folder, models=models, metaepochs=rows, histories=[history_row(first, BY_UDR, base.data, seed)])
 
 
 @dataclass(frozen=True)
 class Match(Job):
-    """A random search by UDR with the budget of an rPU-VAE: as many settings as that trained images for."""
+    """A random search by UDR with the budget of an rPU-VAE: as many settings as its images pay for."""
 
     version: ClassVar[int] = NUMBERS
 
@@ -172,13 +180,13 @@ class Match(Job):
         return self.rival.seconds
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `outcome.json` and the folder `population`."""
-        budget = int(Folder(needed[0]).read_json("outcome")["trained"])
+        """Write the folder `population` and its best model, with the `size` of the search."""
+        budget = max(int(model["trained"]) for model in read_results(needed[0]).models)
         images = self.population.images or max(self.rival.base.rows, 10_000)
         one = models_of(self.population, Score("udr")) * self.population.generations * images
         config = replace(self.population, size=max(2, math.ceil(budget / one)))
-        content = grown(self.rival.base, config, Score("udr"), folder)
-        Folder(folder).write_json("outcome", {**content, "size": config.size})
+        history = grown(self.rival.base, config, Score("udr"), folder)
+        write_results(folder, models=[{"size": config.size, **best_row(history, folder, config, Score("udr"))}])
 
 
 def models_of(config: PopulationConfig, score: Score) -> int:
@@ -193,26 +201,24 @@ def population_seconds(base: Base, config: PopulationConfig, score: Score) -> fl
     return base.seconds(models * images, models)
 
 
-def grown(base: Base, config: PopulationConfig, score: Score, folder: Path) -> Outcome:
-    """Train a population in `folder`, and tell what became of it."""
-    history = evolve(
+def grown(base: Base, config: PopulationConfig, score: Score, folder: Path) -> History:
+    """Train a population in `folder`."""
+    return evolve(
         base.method, base.open(), config, folder / "population", score=score, settings=base.settings,
         resolution=base.resolution, precision=base.precision, protocol=base.protocol, samples=base.samples,
         executor=InlineExecutor(),
     )  # fmt: skip
-    return outcome(history, folder, models_of(config, score))
 
 
-def outcome(history: History, folder: Path, models: int, before: int = 0) -> Outcome:
-    """The best model's scores and history, and what it took: `trained` images in all, those `before` included."""
+def best_row(history: History, folder: Path, config: PopulationConfig, score: Score, before: int = 0) -> Row:
+    """The best model of a population, and what it took: `trained` images in all, those `before` included."""
     return {
+        "run": history.best.folder.relative_to(folder).as_posix(),
         "fitness": history.score,
-        "scores": history.best.read_json("scores")["scores"],
         "trained": before + int(history.table["images"].sum()),
-        "lineage": lineage_images(history.table, models),
+        "lineage": lineage_images(history.table, models_of(config, score)),
         "generations": int(history.table["generation"].max()) + 1,
         "converged": history.converged,
-        "run": history.best.folder.relative_to(folder).as_posix(),
     }
 
 
@@ -222,41 +228,71 @@ def lineage_images(table: pd.DataFrame, models: int) -> int:
     return int(sum(images[key] for key in lineage(table)) / models)
 
 
-def first_epoch(base: Base, place: Path, folder: Path, config: RPUConfig) -> Outcome:
+def history_row(table: pd.DataFrame, approach: str, data: str, seed: int) -> Row:
+    """A population's whole history as one row of a table."""
+    lines = table.astype(object).where(table.notna(), None).to_dict("records")
+    return {"approach": approach, "data": data, "seed": seed, "history": lines}
+
+
+def first_row(table: pd.DataFrame, base: Base, folder: Path, config: RPUConfig) -> Row:
     """The model that the first metaEpoch, which is PBT-U-VAE (UDR), takes its labels from, scored as any other."""
-    population = place / "metaepoch1" / "population"
-    table = read_history(population)
     # only scores of the last generation count, as in `rpu`: an untrained model may have a better UDR by chance
     table = table.assign(score=table["score"].where(table["generation"] == table["generation"].max()))
     best = table.loc[table["score"].idxmax()]
-    run, data = Run(population / str(best["run"])), base.open()
-    found = represent(run.method(), data, config.seed, samples=base.samples)
+    run = Run(folder / "rpu" / "metaepoch1" / "population" / str(best["run"]))
+    encoded = represent(run.method(), base.open(), config.seed, samples=base.samples)
     assert base.protocol is not None
+    scores = score_codes(encoded.codes, encoded.factors, protocol=base.protocol, rng=config.seed)
     return {
-        "fitness": float(best["score"]),
-        "scores": dict(score_codes(found.codes, found.factors, protocol=base.protocol, rng=config.seed)),
-        "trained": int(table["images"].sum()),
-        "lineage": lineage_images(table, config.population.models or MODELS),
-        "generations": int(table["generation"].max()) + 1,
         "run": run.folder.relative_to(folder).as_posix(),
+        "approach": BY_UDR,
+        "fitness": float(best["score"]),
+        "trained": int(table["images"].sum()),
+        "lineage": lineage_images(table, models_of(config.population, Score("udr"))),
+        "generations": int(table["generation"].max()) + 1,
+        **{f"scores.{name}": value for name, value in scores.items()},
     }
 
 
-def learned(row: Mapping[str, Any], data: FactorData, place: Path) -> Outcome:
-    """A line of `metaepochs.csv`, with what each active latent knows of each factor of the data it was trained on."""
+def learned(row: Mapping[str, Any], data: FactorData, out: Path) -> Row:
+    """A row of `metaepochs.csv`, with what each active latent knows of each factor of the data it was trained on."""
     name = f"leaf{row['leaf']}/metaepoch{row['metaepoch']}" if row["leaf"] else f"metaepoch{row['metaepoch']}"
-    found = {key: row[key] for key in ("leaf", "metaepoch", "images", "generations", "trained", "stop")}
-    found |= {"name": name, "udr": row["udr"], "latents": [], "kl": [], "knows": [], "values": {}}
+    line = {key: row[key] for key in ("leaf", "metaepoch", "images", "generations", "trained", "stop", "udr")}
+    line |= {"name": name, "latents": [], "kl": [], "knows": [], "values": {}}
     if not row["generations"]:  # the reduction before it had to stop
-        return {**found, "udr": None}
-    with np.load(place / name / "labels.npz", allow_pickle=False) as file:
+        return {**line, "udr": None}
+    with np.load(out / name / "labels.npz", allow_pickle=False) as file:
         rows, labels, latents, kl = (file[key] for key in ("rows", "labels", "latents", "kl"))
     factors = data.factors_at(torch.from_numpy(rows)).numpy()
-    known = knowledge(labels, factors) if len(latents) else np.empty((0, len(data.names)))
+    shares = knowledge(labels, factors) if len(latents) else np.empty((0, len(data.names)))
     return {
-        **found,
+        **line,
         "latents": latents.tolist(),
         "kl": kl[latents].tolist(),
-        "knows": [dict(zip(data.names, told, strict=True)) for told in known.round(4).tolist()],
+        "knows": [dict(zip(data.names, latent, strict=True)) for latent in shares.round(4).tolist()],
         "values": {factor: len(np.unique(column)) for factor, column in zip(data.names, factors.T, strict=True)},
     }
+
+
+def knowledge(codes: Array, factors: Array, bins: int | None = None, seed: int = 0) -> Array:
+    """The share of each factor's entropy that each latent tells, above chance: codes (n, d), factors (n, k) -> (d, k).
+
+    (I(z; v) - Ī) / (H(v) - Ī), where Ī is the mean of I over shuffled codes: 1 where a latent tells a factor, about 0
+    where it tells nothing, however few rows there are. Without Ī, noise on 200 rows would tell a fifth of a factor of
+    ten values. Codes are cut into 20 bins, as for MIG, or 2√n where that is less. The share is 0 of a factor with one
+    value, and of one of which chance alone tells nine tenths: there are too few rows to know.
+    """
+    rng = np.random.default_rng(seed)
+    bins = bins or int(np.clip(round(2 * len(codes) ** 0.5), 2, 20))
+    if len(codes) > POINTS:
+        chosen = rng.choice(len(codes), POINTS, replace=False)
+        codes, factors = codes[chosen], factors[chosen]
+
+    def information(codes: Array) -> Array:
+        return np.asarray(mig(codes, factors, bins=bins).arrays["information"])
+
+    chance = np.mean([information(rng.permutation(codes)) for _ in range(SHUFFLES)], axis=0)
+    whole = np.array([entropy(np.unique(column, return_counts=True)[1]) for column in factors.T])
+    above, room = information(codes) - chance, whole - chance
+    enough = room > np.maximum(0.1 * whole, 1e-9)
+    return np.asarray(np.divide(above, room, out=np.zeros_like(above), where=enough).clip(0, 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 SEEDS = 5  # of populations and rPU-VAEs (sections 3.1 and 5)
 LEAF_RUNS = 3  # section 5
 BASELINE_SEEDS = 50  # of each strength of the six methods (section 5)
-MODELS = 5  # of a member by UDR (section 4)
 LABELS = 1_000  # section 3.2
 NO_NUMBERS = "The paper's figure is a plot without numbers."
 

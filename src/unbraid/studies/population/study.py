@@ -159,10 +159,10 @@ def jobs(scale: str) -> list[Job]:
         *(_upper(chosen, data, seed) for data in chosen.data if data != first for seed in range(chosen.populations)),
         *(_few_label(chosen, first, more, seed) for more in chosen.few for seed in range(chosen.strength_seeds)),
         *(
-            _baseline(chosen, data, method, place, seed)
+            _baseline(chosen, data, method, index, seed)
             for data in chosen.data
             for method in SIX
-            for place in chosen.strengths
+            for index in chosen.strengths
             for seed in range(chosen.strength_seeds)
         ),
         *(_match(chosen, job) for job in recursions if job.config.seed < chosen.matches),
@@ -213,9 +213,9 @@ def _few_label(scale: Scale, data: str, more: Settings, seed: int) -> Train:
     return _model(scale, data, FEW, more, {"labels": scale.labels, "label_seed": seed}, seed)
 
 
-def _baseline(scale: Scale, data: str, method: str, place: int, seed: int) -> Train:
+def _baseline(scale: Scale, data: str, method: str, index: int, seed: int) -> Train:
     strength, values = STRENGTHS[method]
-    return _model(scale, data, method, {**scale.own.get(method, {}), strength: values[place]}, {}, seed)
+    return _model(scale, data, method, {**scale.own.get(method, {}), strength: values[index]}, {}, seed)
 
 
 def _model(scale: Scale, data: str, method: str, more: Settings, data_settings: Settings, seed: int) -> Train:

@@ -1,20 +1,30 @@
-"""The study's figures as drawings. A dot is a model, error bars are 95 % t intervals over seeds."""
+"""The study's figures. A dot is a model, error bars are 95 % t intervals over seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
+from PIL import Image
 
+from unbraid.data.factors import generator
+from unbraid.data.wrappers.views import Views
 from unbraid.pictures import style
+from unbraid.pictures.sheets import Strip, sheet
+from unbraid.pictures.traversals import to_bytes
 from unbraid.report.estimates import Array, average, mean
+from unbraid.runs.run import Run
 from unbraid.studies.contrastive import paper
+from unbraid.studies.contrastive.jobs import TERMS
 from unbraid.studies.contrastive.models import INPUTS, SHARED, SHORT, Models
 
 COLOURS = {"digit": "#0072B2", "background": "#E69F00", "location": "#009E73"}
@@ -44,20 +54,20 @@ def _spread(values: Array, width: float) -> Array:
 
 
 def accuracies(models: Models, variant: str) -> Drawing:
-    """A panel a setting: what classifiers on r, z and their halves reach, of the factors that pairs share."""
+    """One panel per setting: what classifiers on r, z and their halves reach, of the factors that pairs share."""
     settings = [name for name in models.settings if _inputs(models, variant, name)]
     drawing, axes = style.wrapped(len(settings), 4, 2.3, 1.7, 0.5, sharey=True)
-    told = False
+    any_paper = False
     for axis, setting in zip(axes, settings, strict=True):
         inputs = _inputs(models, variant, setting)
         said = paper.said(variant, setting)
-        for place, factor in enumerate(SHARED[variant]):
-            shift = 0.36 * (place - 0.5)
+        for index, factor in enumerate(SHARED[variant]):
+            shift = 0.36 * (index - 0.5)
             values = [models.accuracy(variant, setting, name, factor) for name in inputs]
             _columns(axis, np.arange(len(inputs)) + shift, values, COLOURS[factor])
-            theirs = [(at + shift, said[name][place]) for at, name in enumerate(inputs) if name in said]
+            theirs = [(at + shift, said[name][index]) for at, name in enumerate(inputs) if name in said]
             if theirs:
-                told = True
+                any_paper = True
                 axis.plot(*zip(*theirs, strict=True), **PAPER)
             chance = average(models.chance(variant, setting, factor))
             if np.isfinite(chance):
@@ -69,7 +79,7 @@ def accuracies(models: Models, variant: str) -> Drawing:
         axis.set_title(setting, fontsize=8)
     handles: list[Artist] = [_dot(COLOURS[factor], SHORT[factor]) for factor in SHARED[variant]]
     handles.append(Line2D([], [], color=style.FAINT, linewidth=0.7, linestyle=":", label="chance"))
-    _legend(drawing, handles + ([_diamond()] if told else []))
+    _legend(drawing, handles + ([_diamond()] if any_paper else []))
     return drawing
 
 
@@ -83,9 +93,9 @@ def _inputs(models: Models, variant: str, setting: str) -> list[str]:
 
 
 def _columns(axis: Axes, x: Array, values: Sequence[Array], colour: str) -> None:
-    """A bar up to each mean, its interval, and a dot a seed; all at once, for there are hundreds."""
-    found = [mean(seeds) for seeds in values]
-    means, lows, highs = (np.array([getattr(entry, end) for entry in found]) for end in ("value", "low", "high"))
+    """A bar up to each mean, its interval, and one dot per seed; all at once, for there are hundreds."""
+    entries = [mean(seeds) for seeds in values]
+    means, lows, highs = (np.array([getattr(entry, end) for entry in entries]) for end in ("value", "low", "high"))
     axis.bar(x, np.nan_to_num(means), 0.32, color=colour, alpha=0.35, linewidth=0, zorder=2)
     axis.vlines(x, np.maximum(lows, 0), np.minimum(highs, 100), color=colour, linewidth=1.0, zorder=3)
     known = [seeds[np.isfinite(seeds)] for seeds in values]
@@ -94,7 +104,7 @@ def _columns(axis: Axes, x: Array, values: Sequence[Array], colour: str) -> None
 
 
 def gaps(models: Models) -> Drawing:
-    """A panel a variant and factor: |C(z0) - C(z1)| of each setting, of r for supervised halves."""
+    """One panel per variant and factor: |C(z0) - C(z1)| of each setting, of r for supervised halves."""
     panels = [(variant, place) for variant in models.variants for place in range(2)]
     settings = models.settings
     drawing, axes = style.wrapped(len(panels), 2, 3.6, 0.24 * len(settings) + 0.7, 0.4, sharey=True)
@@ -111,43 +121,63 @@ def gaps(models: Models) -> Drawing:
         axis.set_xlim(left=-1)
         axis.set_title(f"{variant}, {SHORT[factor]}", fontsize=8)
         axis.set_xlabel("gap, points of accuracy", fontsize=7)
-    _legend(drawing, [_dot(INK, "a seed"), _diamond()])
+    _legend(drawing, [_dot(INK, "one seed"), _diamond()])
     return drawing
 
 
 def _row(axis: Axes, y: float, values: Array, colour: str) -> None:
-    """A dot a seed, the mean as a stroke, its interval as a line."""
+    """One dot per seed, the mean as a stroke, its interval as a line."""
     known = values[np.isfinite(values)]
     if not len(known):
         return
-    found = mean(values)
-    if np.isfinite(found.low):
-        axis.plot([max(found.low, 0), found.high], [y, y], color=colour, linewidth=1.1, zorder=2)
-    axis.plot([found.value] * 2, [y - 0.28, y + 0.28], color=colour, linewidth=1.8, zorder=3)
+    entry = mean(values)
+    if np.isfinite(entry.low):
+        axis.plot([max(entry.low, 0), entry.high], [y, y], color=colour, linewidth=1.1, zorder=2)
+    axis.plot([entry.value] * 2, [y - 0.28, y + 0.28], color=colour, linewidth=1.8, zorder=3)
     axis.plot(known, y + _spread(known, 0.08), "o", color=colour, markersize=2.4, alpha=0.8, zorder=4)
 
 
-Logs = Mapping[str, Mapping[str, Sequence[pd.DataFrame]]]  # by variant and setting, a log a seed
-TERMS = {"sub_info_max": "InfoMax", "info_min": "InfoMin"}
-
-
-def trade_off(logs: Logs) -> Drawing:
-    """Figure 5: the two terms over steps, a row a variant, a line a seed."""
-    drawing, axes = style.panels(len(logs), len(TERMS), 3.4, 1.9, 0.5, sharex=True)
+def trade_off(logs: pd.DataFrame) -> Drawing:
+    """Figure 5: the two terms over steps, one row per variant, one line per seed."""
+    names = dict(zip(TERMS, ("InfoMax", "InfoMin"), strict=True))
+    variants = list(dict.fromkeys(logs["variant"]))
+    drawing, axes = style.panels(len(variants), len(names), 3.4, 1.9, 0.5, sharex=True)
     handles: dict[str, Artist] = {}
-    for row, (variant, by_setting) in enumerate(logs.items()):
-        for column, (term, name) in enumerate(TERMS.items()):
-            axis = axes[row, column]
-            for setting, found in by_setting.items():
-                colour = WEIGHTS.get(setting.split()[-1], INK)
-                for log in found:
-                    if term in log:
-                        axis.plot(log["step"], log[term], color=colour, linewidth=0.9, alpha=0.85)
-                        label = "plain" if setting == "plain" else f"λ = {setting.split()[-1]}"
-                        handles[label] = Line2D([], [], color=colour, label=label)
-            axis.set_title(f"{variant}, {name}", fontsize=8)
-            axis.set_ylabel(term, fontsize=7)
-            if row == len(logs) - 1:
-                axis.set_xlabel("step", fontsize=7)
+    for (row, variant), (column, (term, name)) in product(enumerate(variants), enumerate(names.items())):
+        axis = axes[row, column]
+        for (setting, _), log in logs[logs["variant"] == variant].groupby(["setting", "seed"], sort=False):
+            label = "plain" if setting == "plain" else f"λ = {str(setting).split()[-1]}"
+            colour = WEIGHTS.get(str(setting).split()[-1], INK)
+            if term in log and log[term].notna().any():
+                axis.plot(log["step"], log[term], color=colour, linewidth=0.9, alpha=0.85)
+                handles[label] = Line2D([], [], color=colour, label=label)
+        axis.set_title(f"{variant}, {name}", fontsize=8)
+        axis.set_ylabel(term, fontsize=7)
+        if row == len(variants) - 1:
+            axis.set_xlabel("step", fontsize=7)
     _legend(drawing, list(handles.values()))
     return drawing
+
+
+# Pictures from the study's folder
+
+PAIRS = 8  # shown
+
+
+def pairs(models: Models, variant: str) -> Image.Image | None:
+    """Pairs of training images of a variant, and two views of each as its first model saw them."""
+    assert models.table.folder is not None
+    runs = models.table.where(variant=variant)["run"]
+    if not len(runs):
+        return None
+    run = Run(models.table.folder / "jobs" / Path(str(runs.iloc[0])).name)
+    settings = run.config.settings
+    views = Views(settings["crop"], settings["flip"], settings["colour"], settings["grey"])
+    batch = run.data().batch(PAIRS, generator(0))
+    strips = [Strip("view 0", batch["images"]), Strip("view 1", batch["partners"])]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        for index, name in enumerate(("images", "partners")):
+            strips.append(Strip(f"view {index}, augmented", to_bytes(views(batch[name].float() / 255))))
+    first, second = SHARED[variant]
+    return sheet(variant, f"pairs (columns) share {first} and {second}; below, as the encoder sees them", strips)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 from unbraid.errors import InputError
@@ -17,16 +15,14 @@ from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
+from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import run
 from unbraid.jobs.training import Train
-from unbraid.metrics import probes
 from unbraid.report import Figure, Picture, Table, write
-from unbraid.runs.run import Run
 from unbraid.studies import open_study
+from unbraid.studies.contrastive.analysis import report, table
 from unbraid.studies.contrastive.jobs import Probe, Rotate
-from unbraid.studies.contrastive.models import Models, rotations, table
-from unbraid.studies.contrastive.report import report
-from unbraid.studies.contrastive.rotations import ROTATIONS, Array, by_dependence, by_labels, ica, varimax_turn
+from unbraid.studies.contrastive.models import Models
 from unbraid.studies.contrastive.study import SETTINGS, jobs
 
 # Scales
@@ -86,11 +82,11 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
 
 
 def test_a_table_has_every_setting_with_its_probes(smoke: Smoke) -> None:
-    runs = open_study("contrastive").table(smoke.out)
+    runs = open_study("contrastive").table(smoke.out).frame
     assert len(runs) == 26
     assert Counter(runs["variant"]) == {"dc_bc": 14, "dc_dl": 12}
     assert set(runs["setting"]) == set(SETTINGS)
-    models = Models.of(runs)
+    models = Models(table(smoke.out))
     assert models.settings == list(SETTINGS)
     for variant, factors in (("dc_bc", ("digit", "background", "location")), ("dc_dl", ("digit", "location"))):
         for setting in SETTINGS:
@@ -100,25 +96,25 @@ def test_a_table_has_every_setting_with_its_probes(smoke: Smoke) -> None:
             first, second = models.parts(variant, setting, "digit", "r")[:, 0]
             assert models.gap(variant, setting, "digit", "r")[0] == pytest.approx(abs(first - second))
     assert runs["scores.udr.lasso"].notna().sum() == 4  # two settings have more than one seed
-    assert table(smoke.out / "jobs").empty
-    with pytest.raises(InputError, match="no folder"):
+    assert table(smoke.out / "jobs").frame.empty
+    with pytest.raises(InputError, match="not a folder"):
         table(smoke.out / "nowhere")
 
 
 def test_probes_are_of_the_factors_that_pairs_share(smoke: Smoke) -> None:
     folder = smoke.first(Probe)
-    found = json.loads((folder / "probes.json").read_text())
-    assert list(found["accuracy"]["r0"]) == ["digit", "background", "location"]
-    assert list(found["gap"]["r"]) == ["digit", "background"]
-    assert set(found["dci"]) == {"disentanglement", "completeness", "informativeness"}
+    (scores,) = read_results(folder).scores.values()
+    names = [name.rpartition(".")[2] for name in scores if name.startswith("accuracy.r0.")]
+    assert names == ["digit", "background", "location"]
+    assert [name for name in scores if name.startswith("gap.r.")] == ["gap.r.digit", "gap.r.background"]
+    assert {"dci.disentanglement", "dci.completeness", "dci.informativeness"} < set(scores)
 
 
 def test_the_whole_report_from_the_folder_wherever_it_is(smoke: Smoke, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     shutil.copytree(smoke.out, moved)
     runs = table(moved)
-    runs["run"] = "gone/" + runs["run"].map(lambda run: Path(run).name)
-    sections = report(runs, moved)
+    sections = report(runs)
     shown = {item.name: item for section in sections for item in section.items if not hasattr(item, "verdict")}
     assert {f"table_{number}" for number in range(1, 10)} < set(shown)
     assert {"pairs_dc_bc", "pairs_dc_dl", "figure_5", "gaps", "measures", "rotated", "third_factor"} < set(shown)
@@ -127,23 +123,22 @@ def test_the_whole_report_from_the_folder_wherever_it_is(smoke: Smoke, tmp_path:
     turned = shown["rotated"]
     assert isinstance(turned, Table)
     assert len(turned.frame) == 2 * (10 + 2 * 2 * 7)  # settings as trained; codes of plain ones, rotations and groups
-    page = write("smoke", sections, runs.iloc[:0], tmp_path / "report", 0)
+    page = write("smoke", sections, runs.frame.iloc[:0], tmp_path / "report", 0)
     assert "Figure 5" in page.read_text()
 
 
 def test_what_cannot_be_read_is_left_out(smoke: Smoke, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     shutil.copytree(smoke.out, moved)
-    for path in moved.glob("jobs/*/probes.json"):
+    for path in moved.glob("jobs/*/results.json"):
         path.write_text("{half")
-    for path in moved.glob("jobs/*/rotations.json"):
-        path.write_text("[]")
     runs = table(moved)
-    assert "scores.accuracy.z.digit" not in runs
-    assert rotations(moved, runs).empty
+    assert "scores.accuracy.z.digit" not in runs.frame
+    assert not runs.tables
+    assert len(runs.faults) > 26
     for path in moved.glob("jobs/contrastive-*/config.json"):
         path.write_text("{half")
-    sections = report(table(moved), moved)
+    sections = report(table(moved))
     assert all("Nothing to show" in section.text for section in sections[1:])
 
 
@@ -151,93 +146,13 @@ def test_agreement_takes_two_models(smoke: Smoke, tmp_path: Path) -> None:
     job = next(job for job in smoke.jobs if isinstance(job, Udr))
     folders = [StudyFolder(smoke.out).folder(model) for model in job.models]
     job.execute(tmp_path, folders)
-    scores = json.loads((tmp_path / "udr.json").read_text())
-    assert set(scores) == {folder.name for folder in folders}
+    assert set(read_results(tmp_path).scores) == {model.id for model in job.models}
     with pytest.raises(InputError, match="udr compares models with each other; 1 of 1 are done"):
-        job.execute(tmp_path, folders[:1])
+        replace(job, models=job.models[:1]).execute(tmp_path, folders[:1])
 
 
 def test_a_log_has_both_terms_of_figure_5(smoke: Smoke) -> None:
-    models = Models.of(table(smoke.out))
-    (run_folder,) = models.all_of("dc_bc", "info_min 0.1")["run"]
-    log = Run(run_folder).log()
+    logs = table(smoke.out).tables["logs"]
+    log = logs[(logs["variant"] == "dc_bc") & (logs["setting"] == "info_min 0.1")]
     assert log["step"].tolist() == [2, 4]
     assert {"sub_info_max", "info_min"} < set(log)
-
-
-# Rotations
-
-
-def sources(seed: int = 0, rows: int = 4000) -> Array:
-    return np.random.default_rng(seed).laplace(size=(rows, 4))
-
-
-def test_ica_finds_independent_sources() -> None:
-    hidden = sources()
-    mixing = np.random.default_rng(1).normal(size=(4, 4))
-    turn = ica(hidden @ mixing)
-    fresh = sources(2)
-    found = np.abs(np.corrcoef(turn(fresh @ mixing).T, fresh.T)[:4, 4:])
-    assert (found.max(0) > 0.99).all()
-    assert sorted(found.argmax(0)) == [0, 1, 2, 3]  # each its own
-
-
-def test_directions_without_variance_are_left_out() -> None:
-    codes = sources() @ np.random.default_rng(1).normal(size=(4, 7))  # of rank 4
-    for name in ("ICA", "varimax"):
-        turned = ROTATIONS[name](codes)(codes)
-        assert turned.shape == (4000, 4)
-        assert np.cov(turned.T) == pytest.approx(np.eye(4), abs=0.02)
-
-
-def test_varimax_finds_the_axes_of_sparse_loadings() -> None:
-    loadings = np.kron(np.eye(3), np.ones((4, 1))) * np.linspace(1, 2, 12)[:, None]
-    rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
-    turn = varimax_turn(loadings @ rotation)
-    assert turn @ turn.T == pytest.approx(np.eye(3))
-    found = np.abs(loadings @ rotation @ turn)
-    assert np.sort(found, axis=1)[:, :2] == pytest.approx(np.zeros((12, 2)), abs=1e-4)
-
-
-def grouped(rows: int = 6000) -> tuple[Array, Array]:
-    """Two factors of ten values, each a point in a space of its own of four dimensions, with little noise."""
-    rng = np.random.default_rng(0)
-    factors = rng.integers(0, 10, (rows, 2))
-    points = rng.normal(size=(2, 10, 4))
-    codes = np.concatenate([points[k][factors[:, k]] for k in range(2)], 1)
-    return codes + 0.05 * rng.normal(size=codes.shape), factors
-
-
-def test_dimensions_that_depend_on_each_other_stay_together() -> None:
-    codes, factors = grouped()
-    mixed = codes[:, [0, 4, 1, 5, 2, 6, 3, 7]]
-    assert by_dependence(mixed) == [[0, 2, 4, 6], [1, 3, 5, 7]]
-    assert by_labels(mixed, factors) == [[0, 2, 4, 6], [1, 3, 5, 7]]
-    assert by_labels(mixed[:, [1, 0]], factors) == [[1], [0]]
-
-
-def test_no_group_is_empty() -> None:
-    rng = np.random.default_rng(0)
-    factors = rng.integers(0, 4, (2000, 2))
-    codes = factors[:, :1] + 0.1 * rng.normal(size=(2000, 3))  # all of the first factor
-    groups = by_labels(codes, factors)
-    assert sorted(map(len, groups)) == [1, 2]
-    assert sorted(place for group in groups for place in group) == [0, 1, 2]
-    halves = by_dependence(np.zeros((50, 4)))
-    assert sorted(place for half in halves for place in half) == [0, 1, 2, 3]
-
-
-def test_ica_and_groups_undo_a_rotation() -> None:
-    """Codes whose halves tell both factors are set apart again, on rows that the rotation has not seen."""
-    codes, factors = grouped()
-    rotation, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(8, 8)))
-    mixed = codes @ rotation
-    before = probes(mixed[:3000], factors[:3000], test=(mixed[3000:], factors[3000:]))
-    turn = ica(mixed[:3000])
-    train, test = turn(mixed[:3000]), turn(mixed[3000:])
-    after = probes(
-        train, factors[:3000], test=(test, factors[3000:]), groups=by_labels(train, factors[:3000])
-    )  # fmt: skip
-    assert before["r"] == after["r"] == 1
-    assert after["gap"] > before["gap"] + 0.3
-    assert after["diagonal"] == 1
