@@ -146,7 +146,7 @@ def in_chromium(browser: Any, case: Case, image: tuple[int, int, int]) -> dict[s
     return answer
 
 
-@pytest.mark.parametrize("name", nets.NETWORKS)
+@pytest.mark.parametrize("name", nets.PAIRS)
 def test_every_network_decodes_in_the_page_as_in_pytorch(name: str, browser: Any, folder: Path) -> None:
     opened(browser, folder / "vae.html")
     case = decoder_case(name)
@@ -160,7 +160,7 @@ def test_every_network_decodes_in_the_page_as_in_pytorch(name: str, browser: Any
     assert difference <= 2
 
 
-@pytest.mark.parametrize("name", nets.NETWORKS)
+@pytest.mark.parametrize("name", nets.PAIRS)
 def test_every_network_encodes_in_the_page_as_in_pytorch(name: str, browser: Any, folder: Path) -> None:
     opened(browser, folder / "vae.html")
     case = encoder_case(name)

@@ -41,4 +41,4 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore))
+    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore=explore))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,59 +17,29 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from unbraid.pictures.names import method_name
+
 Array = np.ndarray[Any, Any]
 
 # A method keeps its colour and its mark in every drawing; colour-blind readers can distinguish the colours.
 STYLES = {
-    "beta_vae": ("β-VAE", "#0072B2", "o"),
-    "factor_vae": ("FactorVAE", "#E69F00", "s"),
-    "beta_tc_vae": ("β-TCVAE", "#56B4E9", "^"),
-    "dip_vae_i": ("DIP-VAE-I", "#009E73", "D"),
-    "dip_vae_ii": ("DIP-VAE-II", "#CC79A7", "v"),
-    "annealed_vae": ("AnnealedVAE", "#B03A2E", "P"),
-    "autoencoder": ("Autoencoder", "#777777", "X"),
-}
-DATA = {
-    "dsprites": "dSprites",
-    "color_dsprites": "Color-dSprites",
-    "noisy_dsprites": "Noisy-dSprites",
-    "scream_dsprites": "Scream-dSprites",
-    "small_norb": "SmallNORB",
-    "cars3d": "Cars3D",
-    "shapes3d": "Shapes3D",
-    "arm3d": "Arm3D",
-    "mpi3d_toy": "MPI3D toy",
-    "mpi3d_realistic": "MPI3D realistic",
-    "mpi3d_real": "MPI3D real",
-    "cmnist": "CMNIST",
-    "flowers102": "Oxford Flowers",
+    "beta_vae": ("#0072B2", "o"),
+    "factor_vae": ("#E69F00", "s"),
+    "beta_tc_vae": ("#56B4E9", "^"),
+    "dip_vae_i": ("#009E73", "D"),
+    "dip_vae_ii": ("#CC79A7", "v"),
+    "annealed_vae": ("#B03A2E", "P"),
+    "autoencoder": ("#777777", "X"),
 }
 FAINT = "#888888"
 
 
-def method_name(method: str) -> str:
-    """The paper's spelling."""
-    return STYLES[method][0] if method in STYLES else method
-
-
 def method_colour(method: str) -> str:
-    return STYLES[method][1] if method in STYLES else "#333333"
+    return STYLES[method][0] if method in STYLES else "#333333"
 
 
 def method_mark(method: str) -> str:
-    return STYLES[method][2] if method in STYLES else "."
-
-
-def data_name(data: str) -> str:
-    """The paper's spelling; files of the original authors are marked official."""
-    plain = data.removesuffix("_official")
-    return DATA.get(plain, plain) + (" (official)" if data != plain else "")
-
-
-def data_order(names: Iterable[str]) -> list[str]:
-    """Each data set once, in the order of the papers, then others by name."""
-    order = {name: index for index, name in enumerate(DATA)}
-    return sorted(set(names), key=lambda name: (order.get(name.removesuffix("_official"), len(order)), name))
+    return STYLES[method][1] if method in STYLES else "."
 
 
 def panels(

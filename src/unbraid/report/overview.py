@@ -11,8 +11,8 @@ from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
 from unbraid.pictures import style
+from unbraid.pictures.names import direction, method_name
 from unbraid.pictures.style import label
-from unbraid.report.names import direction
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.runs import PICTURES, choose, main_scores, names, pictures, reasons
 
@@ -76,7 +76,7 @@ def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawi
     for axis, score in zip(axes, scores, strict=True):
         for line, kind in enumerate(kinds):
             colour = style.method_colour(kind) if known else COLOURS[line % len(COLOURS)]
-            name = style.method_name(str(kind))
+            name = method_name(str(kind))
             own = runs[(groups == kind) & runs[score].notna()]
             _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, colour, name)
             label(axis.lines[-1], name, list(own.get("run", [])) if len(own) <= MANY else [])

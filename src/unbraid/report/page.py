@@ -26,7 +26,7 @@ from markdown_it import MarkdownIt
 
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
-from unbraid.pictures.style import method_name
+from unbraid.pictures.names import method_name
 from unbraid.report import drawings
 from unbraid.report.claims import FAILS, HOLDS, VERDICTS, Judged
 from unbraid.report.dots import Dots

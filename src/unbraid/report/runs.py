@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from unbraid.errors import InputError
+from unbraid.pictures.names import better
 from unbraid.pictures.traversals import show
-from unbraid.report.names import better
 from unbraid.report.numbers import digits, numeric, plain
 from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
@@ -137,7 +137,7 @@ class Column:
         if group not in _GROUPS:
             group, label = "", self.name
         content: dict[str, Any] = {"name": self.name, "group": group, "label": label, "main": self.main}
-        if group == "scores" and (side := better(label)):
+        if group == "scores" and (side := better(label)) != "neither":
             content["better"] = side
         if numeric(self.values):
             content["digits"] = None if group == "settings" else digits(self.values, smallest=0)

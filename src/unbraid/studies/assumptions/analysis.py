@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from unbraid.pictures.names import data_name, method_name
 from unbraid.pictures.sheets import beside
-from unbraid.pictures.style import data_name, method_name
 from unbraid.report import Figure, Judged, Picture, Section, Table
 from unbraid.report.claims import judge
 from unbraid.report.estimates import Array, average, choices, mean, wins

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from unbraid.pictures import style
-from unbraid.pictures.style import data_name, method_colour
+from unbraid.pictures.names import data_name, method_name
+from unbraid.pictures.style import method_colour
 from unbraid.report.estimates import Array
 from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, Models, quietly, rank_matrix
 
@@ -146,7 +147,7 @@ def _distribution(axis: Axes, values: Array, position: int, method: str, rng: np
         style.dots(axis, position + rng.uniform(-0.2, 0.2, len(values)), values, method)
     middle = float(np.median(values))
     (bar,) = axis.plot([position - 0.33, position + 0.33], [middle, middle], color="black", linewidth=1.0)
-    style.label(bar, style.method_name(method))
+    style.label(bar, method_name(method))
 
 
 def scores_by_strength(models: Models) -> Drawing:

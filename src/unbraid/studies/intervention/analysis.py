@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section
 from unbraid.report.claims import Claim, Need, Rule, data_sets, judge
 from unbraid.report.estimates import SEEDS, Array, Estimate, average, counted, mean, rank_correlation

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section, Table
 from unbraid.report.claims import Claim, Need, Rule, judge
 from unbraid.report.estimates import SEEDS, Array, Estimate, counted, mean, ratio, trend

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section
 from unbraid.report.claims import Claim, Rule, judge
 from unbraid.report.estimates import SEEDS, UNKNOWN, Array, Estimate, difference, known, mean, number, spread_ratio
