@@ -159,6 +159,8 @@ def write_report(
 
 def _explorers(runs: RunTable, out: Path, count: int) -> dict[str, Path]:
     """Pages with sliders of up to `count` finished runs, of every method and data set, by the runs' folders."""
+    if not count:
+        return {}
     from unbraid.explorer import explore
     from unbraid.report.runs import choose, own_name
 
