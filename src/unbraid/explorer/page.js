@@ -475,7 +475,7 @@ class Explorer {
     const buttons = el("div", { class: "buttons" },
       el("button", { onclick: () => this.reset(), title: "All sliders to 0 (0)" }, "Reset"),
       el("button", { onclick: () => this.random(), title: "A random code (R)" }, "Random"), this.undoButton, this.redoButton);
-    const keys = this.compact ? null : el("p", { class: "hint keys" }, "Keys: ← → slider, R random, 0 reset, U undo, Y redo");
+    const keys = this.compact ? null : el("p", { class: "hint keys" }, "Keys: ← → slider, R random, 0 reset, U undo");
     return el("div", { class: "stage-box" }, this.stage, buttons, keys);
   }
 
