@@ -4,7 +4,6 @@ import dataclasses
 import json
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +88,6 @@ def test_list_says_what_is_a_look_alike(here: Here) -> None:
 
 
 def test_demo_draws_trains_and_explores(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "draw_data", partial(demo.draw_data, resolution=32))
     assert demo.SHARED["protocol"] in PROTOCOLS  # DCI of four models would take ten seconds
     monkeypatch.setattr(demo, "SHARED", demo.SHARED | {"samples": 1000, "protocol": {"mig": {}}})
     monkeypatch.setattr("unbraid.explorer.content.IMPORTANCE_LATENTS", 0)
@@ -97,7 +95,7 @@ def test_demo_draws_trains_and_explores(tmp_path: Path, here: Here, monkeypatch:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "4 models: about 1 minute on one core"
-    assert lines[1] == "data: demo/data.png"
+    assert lines[1:3] == ["data: demo/data.png", "every data set that needs no download: demo/all_data.png"]
     for name in (f"{method}-{data}-20" for method in ("beta_vae", "beta_tc_vae") for data in ("shapes3d", "dsprites")):
         assert f"demo/{name}/reconstructions.png, traversals.png, traversals.gif" in lines
         assert (tmp_path / "demo" / name / "traversals.gif").exists()

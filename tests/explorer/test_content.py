@@ -228,7 +228,8 @@ def test_a_large_page_says_what_made_it_so(
 ) -> None:
     monkeypatch.setattr("unbraid.explorer.page.LARGE", 1000)
     with pytest.warns(UserWarning, match=r"page\.html has \d+ MB: (de|en)coder 0\.\d MB, "):
-        explore(vae[0], tmp_path / "page.html", data=vae[1])
+        page = explore(vae[0], tmp_path / "page.html", data=vae[1])
+    assert re.search(r"This page has \d+ MB: (de|en)coder 0\.\d MB, ", page.read_text())
 
 
 class Sorting(BetaVAE):

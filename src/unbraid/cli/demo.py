@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,8 @@ TRAINING = 0.9  # the part of a model's time that is training; encoding, scores 
 def command(out: Path, steps: int, workers: int | None, opens: bool) -> None:
     """Train two methods on two data sets drawn here, and open the models as a page with sliders.
 
-    Draws every embedded data set into one picture, trains β-VAE and β-TCVAE on Shapes3D and dSprites, and writes
-    pictures and scores of each, a report, and the explorer.
+    Draws the data sets, trains β-VAE and β-TCVAE on Shapes3D and dSprites, and writes pictures and scores of each, a
+    report, and the explorer.
     """
     jobs = {out / f"{job.label}-{steps}": job for job in _jobs(steps)}
     missing = {folder: job for folder, job in jobs.items() if Run(folder).state["state"] != "done"}
@@ -53,8 +53,9 @@ def command(out: Path, steps: int, workers: int | None, opens: bool) -> None:
     with started("local", workers, None, 0.0) as (executor, count):
         if missing:
             click.echo(_forecast(missing.values(), min(count, len(missing))))
+        click.echo(f"data: {_draw(DATA, out / 'data.png')}")
         models = {executor.submit(_make, job, folder): folder for folder, job in missing.items()}
-        click.echo(f"data: {draw_data(out / 'data.png')}")
+        click.echo(f"every data set that needs no download: {_draw(catalogue.DRAWN, out / 'all_data.png')}")
         _follow(models, steps)
     print_runs(load_runs(out))
     page = explore(list(jobs), out / "explorer.html")
@@ -103,7 +104,7 @@ def _follow(models: Mapping[Future[list[Path]], Path], steps: int) -> None:
                 click.echo(", ".join([str(first), *(path.name for path in others)]))
 
 
-def draw_data(path: Path, resolution: int = 64) -> Path:
-    """Every embedded data set on one page."""
-    drawn = [sheets.contact_sheet(name, catalogue.load(name, resolution), columns=10) for name in catalogue.DRAWN]
+def _draw(names: Iterable[str], path: Path) -> Path:
+    """Data sets on one page, as small as the models see them: the first time, larger ones take half a minute."""
+    drawn = [sheets.contact_sheet(name, catalogue.load(name, SHARED["resolution"]), columns=10) for name in names]
     return sheets.save(sheets.beside(drawn, columns=2), path)

@@ -34,6 +34,8 @@ const svg = (tag, attributes, ...children) => {
 const number = (value) => (value === null || value === undefined ? "–"
   : Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : Math.abs(value) >= 100 ? value.toFixed(1)
   : Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 0.1 ? 3 : 2));
+/** A name that a narrow column may break after an underscore. */
+const broken = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 function floatsOf(base64) {
@@ -446,9 +448,16 @@ class Explorer {
       el("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
     return el("div", {},
       el("div", { class: "top" },
-        el("div", {}, el("h1", {}, title), el("p", { class: "faint" }, words.map(([n, v]) => `${n} ${v}`).join(" · "))),
+        el("div", {}, el("h1", {}, title), el("p", { class: "faint" }, words.map(([n, v]) => `${n} ${v}`).join(" · ")), this.headline()),
         el("nav", { "aria-label": "Contents" }, links)),
       notes.length ? el("div", { class: "notes" }, notes.map((note) => el("p", {}, note))) : null);
+  }
+
+  /** The scores most asked for, and how they were made. */
+  headline() {
+    const { scores } = this.content, rows = new Map((scores ? scores.rows : []).map(([name, value]) => [name, value]));
+    const shown = page.highlights.filter((name) => rows.has(name)).slice(0, 3).map((name) => `${name} ${number(rows.get(name))}`);
+    return shown.length ? el("p", { class: "faint" }, `${shown.join(" · ")} (protocol ${scores.protocol})`) : null;
   }
 
   buildStage() {
@@ -466,7 +475,8 @@ class Explorer {
     const buttons = el("div", { class: "buttons" },
       el("button", { onclick: () => this.reset(), title: "All sliders to 0 (0)" }, "Reset"),
       el("button", { onclick: () => this.random(), title: "A random code (R)" }, "Random"), this.undoButton, this.redoButton);
-    return el("div", { class: "stage-box" }, this.stage, buttons);
+    const keys = this.compact ? null : el("p", { class: "hint keys" }, "Keys: ← → slider, R random, 0 reset, U undo");
+    return el("div", { class: "stage-box" }, this.stage, buttons, keys);
   }
 
   buildSliders() {
@@ -477,16 +487,18 @@ class Explorer {
       this.fillSliders();
     } });
     this.search.hidden = this.width <= SHOWN;
-    const unused = this.width - this.used().length;
+    const unused = this.sliders.map((_, i) => i).filter((i) => this.sliders[i].unused);
+    const which = unused.length <= 8 ? `: ${unused.map((i) => this.name(i)).join(", ")}` : "";
     this.unusedBox = el("input", { type: "checkbox", onchange: () => this.fillSliders() });
     this.endsBox = el("input", { type: "checkbox", checked: !this.content.factors.length, onchange: () => this.fillSliders() });
     const by = this.sliders[0].kl === null ? "by spread" : "by KL";
     const named = this.sliders.map(({ name }) => name), axis = named.find((name) => name.includes(" axis "));
     const axes = axis ? ` ${axis} is the first principal direction of feature ${axis.slice(1).split(" ")[0]}.` : "";
-    const meaning = this.matrix ? " Beside each name: the factor it tells most about." : "";
+    const meaning = this.matrix ? " Beside each name: the factor it tells most about, and how much of it (1 is all)." : "";
     const header = el("header", {}, el("h2", {}, "Sliders"),
-      el("span", { class: "hint" }, `${this.width - unused} of ${this.width} in use, most used first (${by}).${axes}${meaning} Click a name to change it.`), this.search,
-      unused ? el("label", { class: "hint" }, this.unusedBox, ` show ${unused} unused`) : null,
+      el("span", { class: "hint" }, `${this.width - unused.length} of ${this.width} in use, most used first (${by}).${axes}${meaning} Click a name to change it.${
+        this.compact ? "" : " Your browser keeps the name; names.json in the run's folder keeps it for everyone."}`), this.search,
+      unused.length ? el("label", { class: "hint" }, this.unusedBox, ` show ${unused.length} unused${which}`) : null,
       this.content.extremes.length && !this.compact
         ? el("label", { class: "hint" }, this.endsBox, " real pictures at both ends") : null,
       this.compact ? null : el("button", { onclick: () => this.download() }, "Save names.json"));
@@ -553,7 +565,7 @@ class Explorer {
       el("div", { class: "head" }, name,
         best ? el("span", { class: weak ? "best weak" : "best", title: `${this.matrix.name} with ${best.name}: ${number(best.value)}` },
           `${best.name} ${best.value.toFixed(2)}`) : null,
-        el("span", { class: "kl" }, kl === null ? `sd ${number(spread)}` : `KL ${number(kl)}`), output),
+        el("span", { class: "kl", title: kl === null ? "standard deviation over the data" : "mean KL from the prior, in nats" }, kl === null ? `sd ${number(spread)}` : `KL ${number(kl)}`), output),
       bars, range, strip, this.ends(slider));
     card.onvisible = () => this.drawStrip(slider);
     this.rows.set(slider, { card, range, output, mark, strip, name, stale: true });
@@ -699,7 +711,8 @@ class Explorer {
     this.padChoice = (i, k) => { if (String(i) !== y.value) x.value = String(i); if (k !== null) by.value = String(k); paintDots(); };
     const tools = el("div", { class: "pad-tools" }, "across", x, "up", y);
     if (this.content.factors.length) tools.append("colour", by);
-    return el("div", { class: "pad-box" }, pad, tools, key);
+    const hint = el("p", { class: "hint" }, "Drag to move two sliders at once. Each dot is the code of a data picture.");
+    return el("div", { class: "pad-box" }, hint, pad, tools, key);
   }
 
   buildSheet() {
@@ -767,7 +780,7 @@ class Explorer {
     const fill = () => {
       note.textContent = `${this.matrix.note}. A click shows the pair on the pad.`;
       const shown = this.used().slice(0, 60), rows = [];
-      const columns = factors.map(({ name }) => el("th", { scope: "col" }, name));
+      const columns = factors.map(({ name }) => el("th", { scope: "col" }, broken(name)));
       for (const slider of shown.length ? shown : [0]) {
         const head = el("th", { scope: "row" }, this.label(slider));
         rows[slider] = head;
@@ -866,9 +879,10 @@ class Explorer {
     const settings = el("div", {}, el("h3", {}, scores ? "Settings" : ""), el("table", { class: "list" }, about.map(([name, value]) =>
       el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value)))));
     if (!scores) return el("section", { id: "scores" }, el("header", {}, el("h2", {}, "Settings")), settings);
+    const nats = scores.rows.map(([name]) => name).filter((name) => ["reconstruction", "kl", "elbo"].includes(name));
     const counts = Object.entries(scores.samples).map(([name, count]) => `${Number(count).toLocaleString("en")} ${name}`).join(", ");
     return el("section", { id: "scores" }, el("header", {}, el("h2", {}, "Scores"),
-      el("span", { class: "hint" }, `protocol ${scores.protocol}${counts ? `; rows: ${counts}` : ""}`)),
+      el("span", { class: "hint" }, `protocol ${scores.protocol}${counts ? `; rows: ${counts}` : ""}${nats.length ? `; ${nats.join(", ")} in nats` : ""}`)),
       el("div", { class: "tables" }, el("table", { class: "list" }, scores.rows.map(([name, value, low, high]) =>
         el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, number(value)),
           low === null ? null : el("td", {}, `${number(low)} to ${number(high)}`)))), settings));

@@ -23,7 +23,7 @@ from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs
 
 LARGE = 20_000_000  # bytes of a page that is hard to mail
-HIGHLIGHTS = ("mig", "dci.disentanglement", "factor_vae", "sap", "elbo", "reconstruction")
+HIGHLIGHTS = ("mig", "dci.disentanglement", "factor_vae_score", "sap", "elbo", "reconstruction")
 
 
 def explore(
@@ -47,8 +47,8 @@ def explore(
             part.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    if (size := path.stat().st_size) > LARGE:
-        warnings.warn(f"{path.name} has {size / 1e6:.0f} MB: {large_parts(contents)}", stacklevel=2)
+    if large := large_parts(contents):
+        warnings.warn(f"{path.name} has {large}", stacklevel=2)
     return path
 
 
@@ -89,15 +89,17 @@ def _default(runs: Any, chosen: Sequence[Run]) -> Path:
 
 
 def large_parts(contents: Sequence[Content]) -> str:
-    """The parts of a page that are largest, in words."""
+    """The size of a page that is hard to mail, and what made it so: `91 MB: decoder 47.1 MB, …`; else nothing."""
     totals: dict[str, int] = {}
     for content in contents:
         for name, size in content.sizes().items():
             totals[name] = totals.get(name, 0) + size
+    if (whole := sum(totals.values())) <= LARGE:
+        return ""
     words = {"sheet": "pictures", "points": "codes"}
     largest = sorted(totals.items(), key=lambda item: -item[1])[:3]
     parts = ", ".join(f"{words.get(name, name)} {size / 1e6:.1f} MB" for name, size in largest)
-    return f"{parts}{f', of {len(contents)} runs' if len(contents) > 1 else ''}"
+    return f"{whole / 1e6:.0f} MB: {parts}{f', of {len(contents)} runs' if len(contents) > 1 else ''}"
 
 
 def page_of(
@@ -127,6 +129,7 @@ def page_of(
         worker=_file("network.js") + _file("worker.js"),
         script=script,
         version=html.escape(version("unbraid")),
+        large=f" · This page has {large}" if (large := large_parts(contents)) else "",
     )
 
 
