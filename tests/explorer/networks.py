@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from unbraid import nets, resnet
+from unbraid import nets
 
 LATENTS = 10
 
@@ -56,7 +56,7 @@ def other_cases() -> list[Case]:
     torch.manual_seed(0)
     generator = strong(nets.infogan_generator(LATENTS, (1, 32, 32), 16))
     trunk = nets.infogan_trunk((1, 32, 32), 16).eval()
-    published, small = (resnet.resnet(name, (3, 32, 32), 10).eval() for name in ("resnet18", "resnet_small"))
+    published, small = (nets.encoder(name, (3, 32, 32), 10).eval() for name in ("resnet18", "resnet_small"))
     own = nn.Sequential(
         nn.Conv2d(3, 8, 3, 1, 1), nn.GELU(), nn.GroupNorm(2, 8), nn.AvgPool2d(2),
         nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=4), nn.SiLU(), nn.Upsample(scale_factor=2),
@@ -71,5 +71,6 @@ def other_cases() -> list[Case]:
         Case("resnet_small", small, pictures, False),
         Case("own layers", own, torch.rand(4, 3, 16, 16), False),
         Case("joined", lambda x: torch.cat([x * 2, torch.tanh(x), 1 - x], 1).flip(1), torch.randn(4, 5), False),
+        Case("unit length", lambda x: nn.functional.normalize(x, dim=1), torch.randn(4, 5), False),
         Case("padded", lambda x: nn.functional.pad(x.exp(), (1, 2)), torch.randn(4, 5), False),
     ]
