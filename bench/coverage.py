@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Case:
     def coverage(self, seeds: int, repeats: int) -> tuple[float, float, int]:
         """The share of intervals that cover the truth, their median width, and how many of them there were."""
         rng = np.random.default_rng(zlib.crc32(f"{self.estimator} {self.model} {seeds}".encode()))
-        drawn = [self.draw(seeds, rng) for _ in range(max(repeats // self.cost, 50))]
+        drawn = [self.draw(seeds, rng) for _ in range(max(repeats // self.cost, min(repeats, 50)))]
         kept = [entry for entry in drawn if entry.known and entry.has_interval]
         if len(kept) < len(drawn) / 2:
             return math.nan, math.nan, len(kept)
@@ -394,10 +395,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--limits", action="store_true", help="also print models that break an interval")
+    parser.add_argument("--tiny", action="store_true", help="the least of everything: does it run?")
     chosen = parser.parse_args(arguments)
+    if chosen.tiny:
+        chosen.repeats, chosen.seeds = 2, (5,)
     print(f"{'estimator':24} {'model':48}" + "".join(f"{f'{seeds} seeds':>16}" for seeds in chosen.seeds))
     for name in chosen.only:
-        for case in CASES[name]():
+        for case in islice(CASES[name](), 1 if chosen.tiny else None):
             if case.limit and not chosen.limits:
                 continue
             cells = []

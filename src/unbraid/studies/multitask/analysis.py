@@ -407,8 +407,8 @@ def gain_table(models: Models) -> pd.DataFrame:
         differences = gains(models, model, other)
         for index, data in ((None, "all"), *((index, data) for index, data, _ in _sets(models))):
             cells = {
-                name: cell for name, values in differences.items()
-                if (cell := cell(values if index is None else values[index], ".3f", -1.0))
+                name: shown for name, values in differences.items()
+                if (shown := cell(values if index is None else values[index], ".3f", -1.0))
             }  # fmt: skip
             if cells:
                 rows.append({"model": model, "minus": other, "data": data, **cells})
