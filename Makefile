@@ -10,19 +10,26 @@ QUICK := tests/test_package.py tests/test_threads.py tests/test_progress.py test
   tests/cli/test_cli.py::test_bad_input_is_one_line_and_exit_code_2 \
   tests/cli/test_cli.py::test_bad_codes_are_one_line tests/cli/test_cli.py::test_train_runs_and_show
 
-.PHONY: demo test quick bench clean
+.PHONY: demo test types tests quick bench clean
 demo: .venv/ready
 	$(BIN)/unbraid demo
 
+# types beside tests: mypy has but one process
 test: .venv/ready
 	$(BIN)/ruff check src tests bench
+	$(MAKE) --no-print-directory --jobs 2 types tests
+
+types: .venv/ready
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# worksteal hands out tests in long runs of neighbours, so that few modules build their fixtures in both processes
+tests: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: .venv/ready
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(QUICK)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(QUICK)
 
 bench: .venv/ready
 	$(BIN)/python bench/data.py

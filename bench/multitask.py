@@ -38,8 +38,8 @@ class Apart(nn.Module):
             for _ in range(count)
         )  # fmt: skip
 
-    def forward(self, codes: Tensor) -> Tensor:
-        return torch.stack([head(codes) for head in self.heads])
+    def forward(self, codes: Tensor, chosen: slice = slice(None)) -> Tensor:
+        return torch.stack([head(codes) for head in self.heads[chosen]])
 
 
 def learner(tasks: int, apart: bool = False) -> Method:

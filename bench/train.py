@@ -4,10 +4,12 @@ That program is in `_plain.py`. Everything runs in a process of its own, because
 OpenMP stay with a process, and round by round, so that a ratio compares neighbours in time. The figure is the median of
 the rounds.
 
-The last rows compare the way threads wait: asleep, as `import unbraid` sets it, with spinning, the default of libgomp.
-On a machine with nothing else to do spinning is slightly faster; with one busy process on two cores it is far slower.
+The last rows compare how threads wait: soon asleep, as `import unbraid` sets it, with spinning, libgomp's default. On
+a machine with nothing else to do spinning is faster; with one busy process on two cores it is far slower.
 
     python bench/train.py [--rounds 5] [--seconds 8]
+    python bench/train.py --only threads         only those rows
+    python bench/train.py --waits                other numbers of spins before a thread sleeps
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from _plain import Step
     from torch import Tensor
 
-SPINNING = {"GOMP_SPINCOUNT": "300000"}  # what libgomp does where nothing is set
+SPINNING = 300_000  # times libgomp's threads look again before they sleep, where nothing is set
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ class Speed:
     work: str
     processes: int = 1
     threads: int = 2
-    spinning: bool = False
+    spins: int | None = None
+    """How often a waiting thread looks before it sleeps; None for what `import unbraid` sets."""
     busy: bool = False
     """Whether another process computes all the time."""
 
@@ -129,25 +132,38 @@ class Ratio:
     goal: float
 
 
-PLAIN = Speed("plain beta_vae", spinning=True)
+PLAIN = Speed("plain beta_vae", spins=SPINNING)
 RATIOS = [
     Ratio("beta_vae auto / plain", Speed("beta_vae auto"), PLAIN, 2.0),
     Ratio("beta_vae fp32 / plain", Speed("beta_vae fp32"), PLAIN, 1.4),
     Ratio("beta_vae auto, 2 processes x 1 thread / plain", Speed("beta_vae auto", 2, 1), PLAIN, 2.4),
     Ratio("encoding / plain", Speed("encoding"), PLAIN, 3.0),
     Ratio(
-        "factor_vae auto / plain", Speed("factor_vae auto"), Speed("plain factor_vae", spinning=True), 1.6
+        "factor_vae auto / plain", Speed("factor_vae auto"), Speed("plain factor_vae", spins=SPINNING), 1.6
     ),
     Ratio(
-        "quiet: sleeping / spinning threads", Speed("beta_vae fp32"), Speed("beta_vae fp32", spinning=True), 0.9
+        "quiet: sleeping / spinning threads", Speed("beta_vae fp32"), Speed("beta_vae fp32", spins=SPINNING), 0.9
     ),
     Ratio(
         "busy neighbour: sleeping / spinning threads",
         Speed("beta_vae fp32", busy=True),
-        Speed("beta_vae fp32", spinning=True, busy=True),
+        Speed("beta_vae fp32", spins=SPINNING, busy=True),
         4.0,
     ),
 ]  # fmt: skip
+
+
+CHOICES = [
+    Ratio(
+        f"{'busy neighbour' if busy else 'quiet'}: {label} / {SPINNING:,} spins",
+        Speed("beta_vae fp32", spins=spins, busy=busy),
+        Speed("beta_vae fp32", spins=SPINNING, busy=busy),
+        4.0 if busy else 0.9,
+    )
+    for busy in (False, True)
+    for label, spins in (("as set", None), ("0 spins", 0), ("3,000 spins", 3_000), ("10,000 spins", 10_000))
+]
+"""How long a thread might spin before it sleeps."""
 
 
 def measure(work: str, seconds: float, size: Size) -> float:
@@ -182,7 +198,8 @@ def in_processes(speed: Speed, seconds: float, size: Size) -> float:
     command = [sys.executable, __file__, "--work", speed.work, "--seconds", str(seconds)]
     command += ["--tiny"] if size == TINY else []
     kept = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
-    environment = {**kept, "OMP_NUM_THREADS": str(speed.threads), **(SPINNING if speed.spinning else {})}
+    spins = {} if speed.spins is None else {"GOMP_SPINCOUNT": str(speed.spins)}
+    environment = {**kept, "OMP_NUM_THREADS": str(speed.threads), **spins}
     with neighbour(speed.busy):
         running = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(speed.processes)]
         return sum(float(json.loads(process.communicate()[0])) for process in running)
@@ -232,6 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--only", metavar="TEXT", default="", help="only the ratios whose name has this in it")
+    parser.add_argument("--waits", action="store_true", help="compare how long threads spin before they sleep")
     parser.add_argument("--tiny", action="store_true", help="a step of everything: does it run?")
     options = parser.parse_args(arguments)
     size = TINY if options.tiny else Size()
@@ -240,18 +258,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if options.tiny:
         for name in WORK:
-            print(f"{name:46}{measure(name, 0.0, size):8,.0f} images/s")
-        print(f"{'with a busy neighbour':46}{in_processes(RATIOS[-1].ours, 0.0, size):8,.0f} images/s")
-        print(f"{'bare steps / the whole run':46}{share_of_the_step(0.0, size):8.3f}")
+            print(f"{name:50}{measure(name, 0.0, size):8,.0f} images/s")
+        print(f"{'with a busy neighbour':50}{in_processes(RATIOS[-1].ours, 0.0, size):8,.0f} images/s")
+        print(f"{'bare steps / the whole run':50}{share_of_the_step(0.0, size):8.3f}")
         return
     from unbraid.training.device import resolve_precision
 
     auto = resolve_precision("auto", _cpu())
     print(f"64x64x1, batch 64, two threads; auto precision is {auto} here; median of {options.rounds} rounds")
-    measure_ratios([ratio for ratio in RATIOS if options.only in ratio.label], options.rounds, options.seconds, size)
-    if not options.only:
+    chosen = [ratio for ratio in (CHOICES if options.waits else RATIOS) if options.only in ratio.label]
+    measure_ratios(chosen, options.rounds, options.seconds, size)
+    if not options.only and not options.waits:
         share = share_of_the_step(max(options.seconds, 35.0), size)  # at least one checkpoint
-        print(f"{'bare steps / the whole run':46}{share:8.3f}{0.95:8.2f}   one round, in one process")
+        print(f"{'bare steps / the whole run':50}{share:8.3f}{0.95:8.2f}   one round, in one process")
 
 
 def measure_ratios(ratios: Sequence[Ratio], rounds: int, seconds: float, size: Size) -> None:
@@ -260,10 +279,10 @@ def measure_ratios(ratios: Sequence[Ratio], rounds: int, seconds: float, size: S
         base = {speed: in_processes(speed, seconds, size) for speed in dict.fromkeys(ratio.base for ratio in ratios)}
         for values, ratio in zip(measured, ratios, strict=True):
             values.append(in_processes(ratio.ours, seconds, size) / base[ratio.base])
-    print(f"{'':46}{'ratio':>8}{'goal':>8}   rounds")
+    print(f"{'':50}{'ratio':>8}{'goal':>8}   rounds")
     for values, ratio in zip(measured, ratios, strict=True):
         shown = " ".join(f"{value:.2f}" for value in values)
-        print(f"{ratio.label:46}{statistics.median(values):8.2f}{ratio.goal:8.2f}   {shown}", flush=True)
+        print(f"{ratio.label:50}{statistics.median(values):8.2f}{ratio.goal:8.2f}   {shown}", flush=True)
 
 
 if __name__ == "__main__":

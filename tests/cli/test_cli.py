@@ -35,6 +35,7 @@ BAD = [
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--resolution", "30"], "cannot take images of 30 x"),
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
     (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
+    (["report", ".", "--explore", "-1"], "explore is -1; expected at least 0"),
     (["runs", "."], ". holds no runs"),
     (["show", "nowhere"], "nowhere is not a run: it has no config.json"),
     (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),

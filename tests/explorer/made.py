@@ -36,6 +36,9 @@ LEARNERS: dict[str, tuple[FactorData, dict[str, Any]]] = {
 }
 HOSTILE = "</script><script>alert(1)</script>\"'<!--"
 
+HOSTILE = "</script><script>alert(1)</script>\"'<!--"
+"""A name that would break a page that took it for markup."""
+
 
 def trained(folder: Path, method: str, steps: int = 3, **settings: Any) -> tuple[Run, FactorData]:
     """A learner trained for a few steps, and its data."""

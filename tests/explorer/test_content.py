@@ -21,10 +21,11 @@ from tests.explorer.made import HOSTILE, LEARNERS, trained
 from unbraid.data import FactorData
 from unbraid.errors import InputError
 from unbraid.explorer import content, explore
-from unbraid.explorer.content import content_of, read_names, thumbnail
+from unbraid.explorer.content import content_of, thumbnail
 from unbraid.explorer.sliders import sliders_of
 from unbraid.methods import METHODS, Method
 from unbraid.methods.beta_vae import BetaVAE
+from unbraid.runs.names import read_names
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -15,14 +16,12 @@ import unbraid
 from tests.examples.toy_jobs import Note, Trouble, tiny
 from unbraid.errors import InputError
 from unbraid.jobs.agreement import Udr
-from unbraid.jobs.embedding import Embed
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.training import Train, Trained
 from unbraid.search import PopulationConfig, RPUConfig, Score
 from unbraid.search.members import Fitness, LabelFile
-from unbraid.studies.contrastive.jobs import Probe, Rotate
-from unbraid.studies.intervention.jobs import Examine, Tuned
-from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
+from unbraid.studies.intervention.jobs import Tuned
+from unbraid.studies.population.jobs import Base
 
 # Order
 
@@ -107,61 +106,75 @@ for module in pkgutil.walk_packages(unbraid.__path__, "unbraid."):
         importlib.import_module(module.name)
 KINDS = sorted({kind for kind in kinds() if kind.__module__.startswith("unbraid.")}, key=lambda kind: kind.__name__)
 
-TRAIN: dict[str, Any] = {
-    "method": "annealed_vae", "data": "shapes3d", "steps": 9, "seed": 9, "settings": {"beta": 9.0}, "resolution": 32,
-    "data_settings": {"rows": 9}, "precision": "bf16", "samples": 9, "protocol": "fast", "encoder": tiny(8),
-    "start": tiny(8), "keep_state": True, "every": 9, "name": "nine",
-}  # fmt: skip
-SIZES = {"rows": 9, "samples": 9, "values": 9, "images": 9, "told": 9, "told_steps": 9}
-RECURSIVE = Recursive(Base("dsprites"), RPUConfig())
-OTHER: list[tuple[Job, dict[str, Any]]] = [
-    (tiny(), TRAIN),
-    (
-        Tuned.of(replace(tiny(), method="intervention", settings={}), (Examine(tiny(1)),)),
-        {**TRAIN, "method": "autoencoder", "settings": {"lambda_1": 0.5}, "candidates": (Examine(tiny(2)),)},
-    ),
-    (Trained.of(tiny()), {"name": "nine", "known": tiny(9).record}),
-    (Udr((tiny(0), tiny(1))), {"models": (tiny(0), tiny(2)), "rows": 9, "code": "z"}),
-    (Embed(tiny()), {"model": tiny(9), "rows": 9}),
-    (
-        Fitness((tiny(),), Score("mig"), 0, LabelFile(Path("a"), "1")),
-        {"models": (tiny(9),), "score": Score("mig", points=9), "seed": 9, "labels": LabelFile(Path("a"), "2"),
-         "name": "nine"},
-    ),
-    (Probe(tiny(), 5), {"model": tiny(9), "rows": 9}),
-    (Rotate(tiny(), 5), {"model": tiny(9), "rows": 9}),
-    (Examine(tiny()), {"model": tiny(9), "metrics": {"mig": {"bins": 9}}, **SIZES}),
-    (
-        Evolve(Base("dsprites"), PopulationConfig(), Score("mig")),
-        {"base": Base("dsprites", settings={"beta": 9.0}), "population": PopulationConfig(size=9), "score": Score()},
-    ),
-    (RECURSIVE, {"base": Base("dsprites", data_settings={"rows": 9}), "config": RPUConfig(leaf_runs=9)}),
-    (
-        Match(RECURSIVE, PopulationConfig()),
-        {"rival": replace(RECURSIVE, config=RPUConfig(seed=9)), "population": PopulationConfig(size=9)},
-    ),
-]  # fmt: skip
-"""Of each kind a job, and for each of its fields another value."""
-FIELDS = [(job, one.name) for job, _ in OTHER for one in fields(job)]  # type: ignore[arg-type]
+VALUES: dict[Any, Callable[[int], Any]] = {
+    bool: bool,
+    int: lambda number: 5 + number,
+    float: lambda number: 0.5 + number,
+    str: lambda number: f"word{number}",
+    Mapping: lambda number: {"bins": number},
+    Train: tiny,
+    Base: lambda number: Base("dsprites", data_settings={"rows": 5 + number}),
+    LabelFile: lambda number: LabelFile(Path("labels.npz"), f"digest{number}"),
+    PopulationConfig: lambda number: PopulationConfig(seed=number),
+    RPUConfig: lambda number: RPUConfig(seed=number),
+    Score: lambda number: Score("mig", points=5 + number),
+}
+"""Two values of each type that fields have."""
+PAIRS: dict[tuple[type[Job], str], tuple[Any, Any]] = {
+    (Train, "method"): ("beta_vae", "annealed_vae"),
+    (Train, "data"): ("dsprites", "shapes3d"),
+    (Train, "settings"): ({}, {"latents": 3}),
+    (Train, "data_settings"): ({}, {"rows": 5}),
+    (Train, "encoder"): (None, tiny()),
+    (Train, "start"): (None, tiny()),
+    (Tuned, "method"): ("intervention", "autoencoder"),
+    (Tuned, "settings"): ({}, {"lambda_1": 0.5}),
+    (Trained, "known"): (tiny(0).record, tiny(1).record),
+}
+"""Two values of the fields for which not any value of their type will do."""
+
+
+def value(kind: type[Job], name: str, number: int) -> Any:
+    """The first or the second value of a field."""
+    for one in kind.__mro__:
+        if (one, name) in PAIRS:
+            return PAIRS[one, name][number]
+    return of_type(get_type_hints(kind)[name], number)
+
+
+def of_type(hint: Any, number: int) -> Any:
+    origin = get_origin(hint) or hint
+    if origin is tuple:
+        return (of_type(get_args(hint)[0], number),)
+    if origin in (Union, UnionType):
+        return of_type(get_args(hint)[0], number)
+    if origin in VALUES:
+        return VALUES[origin](number)
+    assert origin in KINDS, f"a field has the type {hint}; add two values of it to VALUES"
+    return job(origin, number)
+
+
+def job(kind: type[Job], number: int = 0, **changes: Any) -> Job:
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: value(kind, name, number) for name in names} | changes)
+
+
+FIELDS = [(kind, one) for kind in KINDS for one in fields(kind)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "one"), FIELDS, ids=[f"{kind.__name__}.{one.name}" for kind, one in FIELDS])
+def test_the_id_changes_with_each_field_unless_that_changes_no_number(kind: type[Job], one: Field[Any]) -> None:
+    first, second = (job(kind, **{one.name: value(kind, one.name, number)}) for number in (0, 1))
+    assert getattr(first, one.name) != getattr(second, one.name)
+    assert (first.id != second.id) == one.metadata.get("numbers", True)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_field_of_every_kind_of_job_is_tried_below(kind: type[Job]) -> None:
-    assert is_dataclass(kind)
-    others = [set(values) for job, values in OTHER if type(job) is kind]
-    assert others, f"{kind.__name__} has no job among OTHER; add one, with another value for each of its fields"
-    assert {one.name for one in fields(kind)} <= others[0], "add another value for each new field to OTHER"
-
-
-@pytest.mark.parametrize(
-    ("job", "name"), FIELDS, ids=[f"{type(job).__name__}.{name}" for job, name in FIELDS]
-)
-def test_the_id_changes_with_each_field_unless_that_changes_no_number(job: Job, name: str) -> None:
-    (values,) = [values for other, values in OTHER if other is job]
-    (one,) = [one for one in fields(job) if one.name == name]  # type: ignore[arg-type]
-    changed = replace(job, **{name: values[name]})  # type: ignore[type-var]
-    assert getattr(changed, name) != getattr(job, name)
-    assert (changed.id != job.id) == one.metadata.get("numbers", True)
+def test_jobs_among_the_fields_are_needs(kind: type[Job]) -> None:
+    example = job(kind, 1)
+    values = [getattr(example, one.name) for one in fields(example)]  # type: ignore[arg-type]
+    jobs = [other for one in values for other in (one if isinstance(one, tuple) else (one,)) if isinstance(other, Job)]
+    assert example.needs == tuple(jobs)
 
 
 def test_a_label_file_is_what_is_in_it() -> None:

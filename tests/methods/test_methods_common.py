@@ -264,25 +264,25 @@ def test_a_batch_of_one_image_is_a_batch(name: str) -> None:
 def test_it_resumes_bit_for_bit(name: str, changed: bool) -> None:
     whole, first, second = make(name), make(name), make(name)
     for method in (whole, first):
-        run(method, 7)
+        run(method, 3)
         if changed:
             method.hp = {key: value + 1 if key == "batch_size" else value * 1.3 for key, value in method.hp.items()}
-    run(whole, 14)
+    run(whole, 6)
     second.load_state_dict(copy_of_state(first))
     assert second.hp == first.hp
-    run(second, 14)
+    run(second, 6)
     assert_same(whole, second)
-    assert second.steps == 14
+    assert second.steps == 6
 
 
 @every_method
 def test_a_state_of_no_steps_starts_over(name: str) -> None:
     fresh, used = make(name), make(name)
     start = copy_of_state(fresh)
-    run(used, 5)
+    run(used, 3)
     used.load_state_dict(start)
-    run(used, 5)
-    run(fresh, 5)
+    run(used, 3)
+    run(fresh, 3)
     assert_same(fresh, used)
 
 

@@ -103,7 +103,7 @@ def test_another_runs_folder_is_refused_and_the_difference_named(done: Run) -> N
 
 
 def test_the_id_follows_what_changes_the_numbers(done: Run, tmp_path: Path) -> None:
-    changes = [{}, {"beta": 5.0}, {"seed": 1}, {"steps": 2}, {"resolution": 24}, {"precision": "bf16"}]
+    changes = [{}, {"beta": 5.0}, {"seed": 1}, {"steps": 2}, {"resolution": 32}, {"precision": "bf16"}]
     usual = {"steps": 1, "precision": "fp32"}
     ids = {tiny(tmp_path / str(i), **{**usual, **change}).config.id for i, change in enumerate(changes)}
     assert len(ids) == 6

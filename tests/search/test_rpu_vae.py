@@ -377,7 +377,7 @@ def test_killed_and_run_again_it_gives_the_same_tables(done: RPU, tmp_path: Path
 def test_bad_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the data has 9 images; expected at least 10"):
         rpu(counted(9), RPUConfig(), tmp_path / "few")
-    with pytest.raises(InputError, match="autoencoder has no KL to tell active latents by; expected a VAE"):
+    with pytest.raises(InputError, match="autoencoder has no KL to find active latents with; expected a VAE"):
         rpu(counted(20), RPUConfig(), tmp_path / "ae", method="autoencoder")
     with pytest.raises(InputError, match=r"rows of different weights \(correlated\); expected rows that all count the"):
         rpu(load("dsprites", 16, correlated="x,scale"), RPUConfig(), tmp_path / "weighted")
@@ -456,7 +456,7 @@ def test_a_folder_of_pictures_ends_with_labels_by_file_name(
         (["--data", "dsprites", "--method", "beta_va"], "there is no method 'beta_va'; did you mean"),
         (["--data", "dsprites", "--setting", "gama=3"], "beta_tc_vae has no setting 'gama'"),
         (["--data", "dsprites", "--leaf-runs", "-1"], "leaf_runs is -1; expected at least 0"),
-        (["--data", "dsprites", "--method", "multitask"], "multitask has no KL to tell active latents by"),
+        (["--data", "dsprites", "--method", "multitask"], "multitask has no KL to find active latents with"),
     ],
 )
 def test_bad_arguments_are_one_line_and_exit_code_2(

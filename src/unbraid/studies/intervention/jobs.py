@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,13 +13,13 @@ import numpy as np
 import torch
 
 from unbraid.data import FactorData
-from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
+from unbraid.jobs.results import read_results, write_results
 from unbraid.jobs.training import Train
 from unbraid.methods import Method
 from unbraid.methods.intervention import Intervention
-from unbraid.metrics import ScoreTable, score
+from unbraid.metrics import score
 from unbraid.metrics.translation_difficulty import translation_difficulty
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
@@ -30,6 +31,7 @@ Array = np.ndarray[Any, Any]
 CHOSEN = ("lambda_1", "lambda_2")
 DIFFICULTY = "translation_difficulty"
 TRAINED_DIFFICULTY = f"train.{DIFFICULTY}"
+ARRAYS = (("dci", "importance"), ("dci", "accuracy"), ("sap", "predictability"))  # kept of what metrics are made of
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,11 @@ class Tuned(Train):
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write `choice.json`, which has the mean difficulty of each candidate, and a run."""
-        found: dict[tuple[float, ...], list[float]] = defaultdict(list)
+        difficulties: dict[tuple[float, ...], list[float]] = defaultdict(list)
         for candidate, path in zip(self.candidates, needed, strict=True):
             settings = candidate.model.full_settings
-            found[tuple(float(settings[name]) for name in CHOSEN)].append(_difficulty(path))
-        means = {weights: float(np.mean(values)) for weights, values in found.items()}
+            difficulties[tuple(float(settings[name]) for name in CHOSEN)].append(_difficulty(candidate, path))
+        means = {weights: float(np.mean(values)) for weights, values in difficulties.items()}
         known = {weights: value for weights, value in means.items() if np.isfinite(value)}
         if not known:
             raise InputError(
@@ -82,12 +84,14 @@ class Tuned(Train):
         self.record_run(folder, (), {**chosen, **self.settings})
 
 
-def _difficulty(folder: Path) -> float:
+def _difficulty(candidate: Examine, folder: Path) -> float:
     """NaN of a candidate that failed or diverged."""
     try:
-        return float(Folder(folder).read_json("scores")["scores"].get(TRAINED_DIFFICULTY, np.nan))
+        scores = read_results(folder).scores.get(candidate.model.id, {})
     except InputError:
-        return float("nan")
+        return math.nan
+    value = scores.get(TRAINED_DIFFICULTY)
+    return math.nan if value is None else value
 
 
 @dataclass(frozen=True)
@@ -101,15 +105,15 @@ class Examine(Job):
 
     model: Train
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """With their settings. Of codes whose features have several dimensions SAP alone is known, and
-    whether factors are `apart`: SAP does not see that one feature tells all of them."""
+    """With their settings. Of codes whose features have several dimensions SAP alone is known, and whether factors are
+    `apart`: SAP does not see that one feature tells all of them."""
     samples: int | None = None
     """Held-out rows that are encoded, None for 50,000."""
     values: int = 11
     images: int = 64
     """Of translation difficulty."""
-    told: int = 4_000
-    told_steps: int = 400
+    two_sample_images: int = 4_000
+    two_sample_steps: int = 400
     """Of the two-sample test: images of each kind, and steps of its classifier."""
 
     @property
@@ -121,35 +125,35 @@ class Examine(Job):
         return 8.0
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
-        """Write `scores.json`, and what the metrics were made of into `arrays.npz`; of a model that diverged, none."""
+        """Write the scores and the table `arrays`, what metrics were made of; nothing of a model that diverged."""
         run, seed = Run(needed[0]), self.model.seed
-        table, arrays = ScoreTable(seed=str(seed)), dict[str, Array]()
+        scores: dict[str, float] = {}
+        arrays: list[dict[str, Any]] = []
         if run.state["state"] == "done":
             method, data = run.method(), run.images()
             test = data if data.held_out is None else data.held_out
-            table, arrays = self._of_codes(method, test, seed)
+            if test.names and self.metrics:
+                scores, arrays = self._of_codes(method, test, seed)
             if method.decodes:
-                table |= self._of_images(method, data, test, seed)
+                scores |= self._of_images(method, data, test, seed)
             if isinstance(method, Intervention):
-                table |= _told_apart(method, data, self.told, self.told_steps, step_seed(seed, 0, "two samples"))
-        with replacing(folder / "arrays.npz") as part, part.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        Folder(folder).write_json("scores", table.record())
+                drawn = step_seed(seed, 0, "two samples")
+                scores |= _two_samples(method, data, self.two_sample_images, self.two_sample_steps, drawn)
+        write_results(folder, {self.model.id: scores}, arrays=arrays)
 
-    def _of_codes(self, method: Method, test: FactorData, seed: int) -> tuple[ScoreTable, dict[str, Array]]:
-        if not test.names or not self.metrics:
-            return ScoreTable(seed=str(seed)), {}
-        found = represent(method, test, step_seed(seed, 0, "held out"), samples=self.samples)
+    def _of_codes(self, method: Method, test: FactorData, seed: int) -> tuple[dict[str, float], list[dict[str, Any]]]:
+        coded = represent(method, test, step_seed(seed, 0, "held out"), samples=self.samples)
         metrics = {name: dict(settings) for name, settings in self.metrics.items()}
-        if found.groups is not None:
-            metrics = {"sap": {**metrics["sap"], "groups": found.groups}} if "sap" in metrics else {}
-        table = score(found.codes, found.factors, protocol=metrics, rng=seed)
-        kept = {"dci": ("importance", "accuracy"), "sap": ("predictability",)}
-        arrays = {name: table.arrays[metric][name] for metric in kept if metric in metrics for name in kept[metric]}
-        if found.groups is not None and "sap" in metrics:
+        if coded.groups is not None:
+            metrics = {"sap": {**metrics["sap"], "groups": coded.groups}} if "sap" in metrics else {}
+        table = score(coded.codes, coded.factors, protocol=metrics, rng=seed)
+        arrays = {name: table.arrays[metric][name] for metric, name in ARRAYS if metric in metrics}
+        scores = dict(table)
+        if coded.groups is not None and "sap" in metrics:
             best = arrays["predictability"].argmax(0)
-            table |= {"apart": float(len(set(best)) == len(best))}
-        return table, arrays
+            scores["apart"] = float(len(set(best)) == len(best))
+        about = {"model": self.model.id, "factors": list(test.names)}
+        return scores, [{**about, "array": name, "values": values.tolist()} for name, values in arrays.items()]
 
     def _of_images(self, method: Method, data: FactorData, test: FactorData, seed: int) -> dict[str, float]:
         rows = step_seed(seed, 0, "translation")
@@ -167,7 +171,7 @@ def _shuffled(weights: torch.Tensor, seed: int) -> torch.Tensor:
     return weights[torch.randperm(len(weights), generator=torch.Generator().manual_seed(seed))]
 
 
-def _told_apart(method: Intervention, data: FactorData, count: int, steps: int, seed: int) -> dict[str, float]:
+def _two_samples(method: Intervention, data: FactorData, count: int, steps: int, seed: int) -> dict[str, float]:
     """Accuracies of the two-sample test: chance is 0.5. The images are drawn as the training data is.
 
     Unequal weights leave fewer images to learn from, whatever they are; so the same weights, each on any other image,
@@ -179,10 +183,10 @@ def _told_apart(method: Intervention, data: FactorData, count: int, steps: int, 
         real = method.exchange(images[:count])[0]
         _, moved, weights = method.exchange(images[count:])
     real, moved, weights = (part.detach().float().cpu() for part in (real, moved, weights))
-    with_it: dict[str, Any] = {"network": method.config.network, "steps": steps, "rng": seed}
+    test: dict[str, Any] = {"network": method.config.network, "steps": steps, "rng": seed}
     return {
-        "two_sample.plain": two_sample_accuracy(real, moved, **with_it),
-        "two_sample.weighted": two_sample_accuracy(real, moved, weights, **with_it),
-        "two_sample.permuted": two_sample_accuracy(real, moved, _shuffled(weights, seed), **with_it),
+        "two_sample.plain": two_sample_accuracy(real, moved, **test),
+        "two_sample.weighted": two_sample_accuracy(real, moved, weights, **test),
+        "two_sample.permuted": two_sample_accuracy(real, moved, _shuffled(weights, seed), **test),
         "two_sample.effective_share": effective_share(weights),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.errors import InputError
-from unbraid.jobs.folder import needs_of
-from unbraid.pictures.style import data_order
 from unbraid.report.estimates import Array
-from unbraid.runs.folder import Folder, job_folders
-from unbraid.runs.run import Run
-from unbraid.runs.table import load_runs
+from unbraid.report.run_table import RunTable, numbers
 from unbraid.studies.intervention.jobs import CHOSEN, DIFFICULTY, TRAINED_DIFFICULTY
 from unbraid.studies.intervention.study import ABLATIONS, GAMMAS, RIVALS
 
@@ -28,9 +24,9 @@ PLAIN, WEIGHTED, PERMUTED, SHARE = (
 )
 APART = "scores.apart"
 ERROR = "scores.squared_error"
-INDEPENDENT, CORRELATED = "independent", "correlated"
+RELATIONS = INDEPENDENT, CORRELATED = "independent", "correlated"
 CANDIDATE = "candidate"
-_NAMES = {
+NAMES = {
     "factor_vae": "FactorVAE",
     "beta_tc_vae": "β-TCVAE",
     "infogan_cr": "InfoGAN-CR",
@@ -38,177 +34,107 @@ _NAMES = {
     "ada_gvae": "Ada-GVAE",
     "factorized_support": "factorized support",
 }
-_TOLD = ["run", "state", "data", "method", "seed", "relation", "variant"]
+IDENTITY = ("relation", "variant", "weights")
 
 
-# From the folder to a table
+# The table
 
 
-def table(folder: Path) -> pd.DataFrame:
-    """The runs of a study's folder, each with what it is here and with the scores of its examination.
+def describe(row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells a model from others of its method, data set and seed.
 
-    `relation` says whether the factors of its training rows are independent or correlated, `variant` which γ or which
-    part of the loss of `intervention` it lacks, or that it is a candidate for λ₁ and λ₂.
+    `relation` says whether the factors of its training rows are independent or correlated, `variant` its γ, or which
+    part of the loss of `intervention` it lacks, or that it is a candidate for λ₁ and λ₂; `weights` are those of a
+    candidate.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder} is no folder")
-    jobs = folder / "jobs"
-    runs = load_runs(jobs) if jobs.is_dir() else pd.DataFrame()
-    if runs.empty:
-        return runs
-    rows = [_described(Path(run)) for run in runs["run"]]
-    by_id = {Path(run).name.rpartition("-")[2]: place for place, run in enumerate(runs["run"])}
-    for name, needed, scores in _examinations(jobs):
-        place = by_id.get(needed)
-        if place is not None:
-            rows[place] |= {"examined": name, **scores}
-    return pd.concat([runs, pd.DataFrame(rows, index=runs.index)], axis=1)
-
-
-def _described(folder: Path) -> dict[str, Any]:
-    """What a run is in this study; nothing of one that cannot be read."""
-    try:
-        config = Run(folder).read_json("config")
-        opened = (config.get("opened") or {}).get("settings") or {}
-        method, settings = str(config["method"]), dict(config["settings"])
-        tuned = Folder(folder).read_json("job").get("kind") == "Tuned"
-    except (InputError, KeyError, TypeError, AttributeError):
-        return {}
-    return {
-        "relation": CORRELATED if "correlated" in opened else INDEPENDENT,
-        "variant": variant(method, settings, tuned),
-    }
-
-
-def variant(method: str, settings: dict[str, Any], tuned: bool) -> str:
-    """What tells a model from others of its method: γ, or what the loss of `intervention` lacks."""
+    method, variant, weights = row.get("method"), "", ""
     if method == "factor_vae":
-        return f"γ = {settings['gamma']:g}"
-    if method != "intervention":
-        return ""
-    if not tuned:
-        return CANDIDATE
-    lacks = [name for name, without in ABLATIONS.items() if all(settings.get(key) == without[key] for key in without)]
-    return ", ".join(lacks)
+        variant = f"γ = {row.get('settings.gamma', math.nan):g}"
+    elif method == "intervention" and row.get("kind") == "Tuned":
+        lacks = {
+            name: all(row.get(f"settings.{key}") == value for key, value in without.items())
+            for name, without in ABLATIONS.items()
+        }
+        variant = ", ".join(name for name in lacks if lacks[name])
+    elif method == "intervention":
+        variant, weights = CANDIDATE, ", ".join(str(row.get(f"settings.{name}")) for name in CHOSEN)
+    relation = CORRELATED if row.get("data.correlated") else INDEPENDENT
+    return {"relation": relation, "variant": variant, "weights": weights}
 
 
-def _examinations(jobs: Path) -> Iterator[tuple[str, str, dict[str, float]]]:
-    """The folder, the model's id and the scores of each; those that cannot be read are left out."""
-    for path in job_folders(jobs, "examine-*"):
-        try:
-            scores = dict(Folder(path).read_json("scores")["scores"])
-        except (InputError, KeyError, TypeError, ValueError):
-            continue
-        (needed,) = needs_of(path) or [""]
-        yield path.name, needed, {f"scores.{name}": value for name, value in scores.items()}
-
-
-def described(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of which it is known what they are."""
-    if not set(_TOLD) <= set(runs.columns):
-        runs = pd.DataFrame(columns=_TOLD)
-    return runs[runs[_TOLD].notna().all(axis=1)].reset_index(drop=True)
-
-
-def finished(runs: pd.DataFrame) -> pd.DataFrame:
-    """The done runs as `described`, one for each kind of model, data set, relation and seed (the last of several)."""
-    found = described(runs)
-    for name in (*CHOSEN, "gamma"):
-        if f"settings.{name}" not in found:
-            found[f"settings.{name}"] = np.nan
-    kept = ["data", "method", "variant", "relation", "seed", *(f"settings.{name}" for name in CHOSEN)]
-    return found[found["state"] == "done"].drop_duplicates(kept, keep="last").reset_index(drop=True)
-
-
-# From the table to arrays
+def table(folder: Path) -> RunTable:
+    """The models of a study's folder, each with its `relation`, its `variant` and what its examination found."""
+    return RunTable.read(folder, describe, IDENTITY)
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of model: one for each data set, relation and seed."""
+class Group:
+    """Models that are alike: one for each data set, relation and seed."""
 
     method: str
     variant: str = ""
 
     @property
     def name(self) -> str:
-        name = _NAMES.get(self.method, self.method)
+        name = NAMES.get(self.method, self.method)
         if self.variant.startswith("γ"):
             return f"{name} ({self.variant})"
         return f"{name}, {self.variant}" if self.variant else name
 
 
-OURS = Kind("intervention")
-OTHERS = (*(Kind("factor_vae", f"γ = {gamma:g}") for gamma in GAMMAS), Kind("beta_tc_vae"), Kind("infogan_cr"))
+OURS = Group("intervention")
+OTHERS = (*(Group("factor_vae", f"γ = {gamma:g}") for gamma in GAMMAS), Group("beta_tc_vae"), Group("infogan_cr"))
 COMPARED = (*OTHERS, OURS)
-ABLATED = tuple(Kind("intervention", name) for name in ABLATIONS)
-RIVAL = tuple(Kind(name) for name in RIVALS)
+ABLATED = tuple(Group("intervention", name) for name in ABLATIONS)
+RIVAL = tuple(Group(name) for name in RIVALS)
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
     """The finished models of a table."""
 
-    runs: pd.DataFrame
+    table: RunTable
 
-    @classmethod
-    def of(cls, runs: pd.DataFrame) -> Models:
-        return cls(finished(runs))
-
-    @cached_property
+    @property
     def data_sets(self) -> list[str]:
-        return data_order(self.runs["data"])
+        return self.table.data_sets
 
-    @cached_property
-    def seeds(self) -> list[int]:
-        return sorted({int(seed) for seed in self.runs["seed"]})
-
-    def of_kind(self, kind: Kind, data: str | None = None, relation: str | None = None) -> pd.DataFrame:
-        runs = self.runs
-        chosen = (runs["method"] == kind.method) & (runs["variant"] == kind.variant)
-        for column, wanted in (("data", data), ("relation", relation)):
-            if wanted is not None:
-                chosen &= runs[column] == wanted
-        return runs[chosen]
-
-    def scores(self, column: str, kind: Kind, relation: str) -> Array:
+    def scores(self, column: str, group: Group, relation: str) -> Array:
         """(data sets, seeds), NaN where there is no such model, or it has no such score."""
-        found = np.full((len(self.data_sets), len(self.seeds)), np.nan)
-        runs = self.of_kind(kind, relation=relation)
-        if column in runs:
-            for data, seed, value in zip(runs["data"], runs["seed"], numbers(runs[column]), strict=True):
-                found[self.data_sets.index(data), self.seeds.index(int(seed))] = value
-        return found
+        return self.table.array(column, method=group.method, variant=group.variant, relation=relation)
 
-    @cached_property
-    def strengths(self) -> list[Kind]:
-        """FactorVAE of every γ."""
-        gammas = sorted({float(gamma) for gamma in numbers(self.runs["settings.gamma"]) if np.isfinite(gamma)})
-        return [kind for gamma in gammas if len(self.of_kind(kind := Kind("factor_vae", f"γ = {gamma:g}")))]
+    def rows(self, group: Group, data: str) -> pd.DataFrame:
+        return self.table.where(method=group.method, variant=group.variant, data=data)
 
-    @cached_property
-    def ranked(self) -> list[str]:
-        """The data sets of figure 3: those with more than one metric, and models enough to rank."""
-        return [name for name in self.data_sets if len(self.metrics(name)) > 1 and len(self.factor_vaes(name)) > 2]
+    def planned(self, group: Group, data: str) -> bool:
+        """Whether the study has such models of a data set, finished or not."""
+        known = self.table.known
+        same = (known["method"] == group.method) & (known["variant"] == group.variant) & (known["data"] == data)
+        return bool(same.any())
 
-    def factor_vaes(self, data: str, relation: str | None = None) -> pd.DataFrame:
-        """Figure 3: FactorVAE models of all strengths that have a difficulty, with their scores as numbers."""
-        runs = self.runs[(self.runs["method"] == "factor_vae") & (self.runs["data"] == data)]
-        runs = runs if relation is None else runs[runs["relation"] == relation]
-        columns = {name: numbers(runs[name]) for name in (DIFFICULT, *METRICS) if name in runs}
-        found = pd.DataFrame({**columns, "relation": runs["relation"], "gamma": runs["settings.gamma"]})
-        return found[found[DIFFICULT].notna()] if DIFFICULT in found else found.iloc[:0]
-
-    def known(self, data: str, column: str) -> bool:
+    def has(self, column: str, data: str) -> bool:
         """Whether any model of a data set has a score."""
-        runs = self.runs[self.runs["data"] == data]
-        return column in runs and bool(np.isfinite(numbers(runs[column])).any())
+        rows = self.table.where(data=data)
+        return column in rows and bool(np.isfinite(numbers(rows[column])).any())
 
     def metrics(self, data: str) -> dict[str, str]:
-        return {column: name for column, name in METRICS.items() if self.known(data, column)}
+        return {column: name for column, name in METRICS.items() if self.has(column, data)}
 
+    # Figure 3
 
-def numbers(values: pd.Series[Any]) -> Array:
-    """NaN for what is no finite number."""
-    found = pd.to_numeric(values, errors="coerce").to_numpy(float, na_value=np.nan)
-    return np.asarray(np.where(np.isfinite(found), found, np.nan))
+    @cached_property
+    def strengths(self) -> list[Group]:
+        """FactorVAE of every γ, the weakest first."""
+        variants = set(self.table.where(method="factor_vae")["variant"])
+        return [Group("factor_vae", name) for name in sorted(variants, key=lambda name: float(name.split()[-1]))]
+
+    def factor_vaes(self, column: str, relations: Sequence[str] = RELATIONS) -> Array:
+        """Scores of FactorVAE models (data sets, settings, seeds): a setting is a γ, weakest first, in one relation."""
+        grids = [self.scores(column, group, relation) for group in self.strengths for relation in relations]
+        return np.stack(grids, 1) if grids else np.zeros((len(self.data_sets), 0, len(self.table.seeds)))
+
+    @cached_property
+    def ranked(self) -> list[int]:
+        """The data sets of figure 3, by their index: those with several metrics, and enough models to rank."""
+        counts = np.isfinite(self.factor_vaes(DIFFICULT)).sum((1, 2))
+        return [at for at, data in enumerate(self.data_sets) if len(self.metrics(data)) > 1 and counts[at] > 2]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from unbraid.report.estimates import average, number
 
-# Our data sets, and those of the paper that they are or that they look like.
+# Our data sets, and those of the paper that they are or look like.
 DATA = {
     "dsprites": "dSprites",
     "dsprites_official": "dSprites",
@@ -58,52 +58,59 @@ DEVIATIONS = {  # of table 3
     "FactorVAE (γ = 40)": (0.08, 0.11),
     OURS: (0.03, 0.02),
 }
-# Appendix C: λ₁ and λ₂ as the difficulty of translation chose them.
+# Appendix C: λ₁ and λ₂ as chosen by translation difficulty.
 CHOSEN = {"dSprites": (0.25, 10.0), "3DShapes": (0.25, 10.0), "CMNIST": (1.0, 10.0)}
 
 
 def said(data: str, model: str, relation: str, metric: str) -> float | None:
-    """What tables 1 to 3 have on a data set of ours, or on the one it looks like."""
+    """What tables 1 to 3 say of a data set of ours, or of the one that it looks like."""
     return TABLES.get(DATA.get(data, ""), {}).get(model, {}).get(relation, {}).get(metric)
+
+
+def cell(data: str, model: str, relation: str, metric: str) -> str:
+    """The same as text, with its deviation where the paper has one; empty where it says nothing."""
+    value = said(data, model, relation, metric)
+    if value is None:
+        return ""
+    deviation = f" ± {DEVIATIONS[model][RELATIONS.index(relation)]:.2f}" if DATA[data] == "CMNIST" else ""
+    return f"{value:.2f}{deviation}"
 
 
 # The same statistics as ours, of the paper's figures: the mean over data sets of the mean of what each has
 
 
 def _over_data(values: Callable[[Mapping[str, Row]], list[float]]) -> float:
-    found = (values(table) for table in TABLES.values())
-    return average(average(known) for known in found if known)
+    return average(average(values(table)) for table in TABLES.values())
 
 
-def _has(table: Mapping[str, Row], model: str, metrics: Iterable[str]) -> list[str]:
-    return [metric for metric in metrics if metric in table.get(model, {}).get("independent", {})]
+def _metrics(table: Mapping[str, Row], model: str) -> list[str]:
+    return list(table.get(model, {}).get("independent", {}))
 
 
 def _drop(row: Row, metric: str) -> float:
     return row["independent"][metric] - row["correlated"][metric]
 
 
-def drop(model: str, metrics: Iterable[str] = METRICS) -> float:
+def drop(model: str) -> float:
     """Independent minus correlated."""
-    return _over_data(lambda table: [_drop(table[model], metric) for metric in _has(table, model, metrics)])
+    return _over_data(lambda table: [_drop(table[model], name) for name in _metrics(table, model)])
 
 
 def loses_more(model: str) -> float:
     """How much more it loses than `intervention` does."""
     return _over_data(
-        lambda table: [_drop(table[model], name) - _drop(table[OURS], name) for name in _has(table, model, METRICS)]
+        lambda table: [_drop(table[model], name) - _drop(table[OURS], name) for name in _metrics(table, model)]
     )
 
 
-def lead(models: Sequence[str], relation: str, metrics: Sequence[str] = METRICS) -> float:
-    """How far `intervention` is above others."""
-    return _over_data(
-        lambda table: [
-            table[OURS][relation][metric] - table[model][relation][metric]
-            for model in models
-            for metric in _has(table, model, metrics)
-        ]
-    )
+def leads(table: Mapping[str, Row], model: str, relation: str) -> list[float]:
+    """How far `intervention` is above another, by metric."""
+    rows = table[OURS], table.get(model, {})
+    return [round(rows[0][relation][name] - rows[1][relation][name], 2) for name in _metrics(table, model)]
+
+
+def lead(model: str, relation: str) -> float:
+    return _over_data(lambda table: leads(table, model, relation))
 
 
 def listed(values: Mapping[str, float], form: str = ".2f") -> str:
