@@ -4,8 +4,8 @@ That program is in `_plain.py`. Everything runs in a process of its own, because
 OpenMP stay with a process, and round by round, so that a ratio compares neighbours in time. The figure is the median of
 the rounds.
 
-The last rows compare the way threads wait: asleep, as `import unbraid` sets it, with spinning, the default of libgomp.
-On a machine with nothing else to do spinning is slightly faster; with one busy process on two cores it is far slower.
+The last rows compare how threads wait: soon asleep, as `import unbraid` sets it, with spinning, libgomp's default. On
+a machine with nothing else to do spinning is faster; with one busy process on two cores it is far slower.
 
     python bench/train.py [--rounds 5] [--seconds 8]
     python bench/train.py --only threads         only those rows
@@ -161,7 +161,7 @@ CHOICES = [
         4.0 if busy else 0.9,
     )
     for busy in (False, True)
-    for label, spins in (("as set", None), ("0 spins", 0), ("1,000 spins", 1_000), ("10,000 spins", 10_000))
+    for label, spins in (("as set", None), ("0 spins", 0), ("3,000 spins", 3_000), ("10,000 spins", 10_000))
 ]
 """How long a thread might spin before it sleeps."""
 

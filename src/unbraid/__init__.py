@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from unbraid.training.representation import Representation as Representation
     from unbraid.training.representation import represent as represent
 
-# A thread that waits for the others sleeps: a spinning one holds the core that they need when the machine is busy.
-# The OpenMP of torch reads this when it is loaded, so it is set before; your own setting stays.
+# A thread that waits for the others soon sleeps: a spinning one holds the core that they need when the machine is busy.
+# libgomp spins 300,000 times. It reads this when torch loads it, so it is set before; the user's own setting stays.
 if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
-    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    os.environ["GOMP_SPINCOUNT"] = "1000"
 
 _PACKAGES = ("data", "methods", "metrics")
 _MODULES = {

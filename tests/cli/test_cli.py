@@ -36,6 +36,7 @@ BAD = [
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--resolution", "30"], "cannot take images of 30 x"),
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
     (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
+    (["report", ".", "--explore", "-1"], "explore is -1; expected at least 0"),
     (["runs", "."], ". holds no runs"),
     (["show", "nowhere"], "nowhere is not a run: it has no config.json"),
     (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),
@@ -87,19 +88,25 @@ def test_list_says_what_is_a_look_alike(here: Here) -> None:
     assert lines["dsprites"].rstrip().endswith("yes")
 
 
-def test_demo_draws_trains_and_shows(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "_draw_data", partial(demo._draw_data, resolution=32))
-    assert demo.SHARED["protocol"] in PROTOCOLS  # DCI of three models would take ten seconds
+def test_demo_draws_trains_and_explores(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "draw_data", partial(demo.draw_data, resolution=32))
+    assert demo.SHARED["protocol"] in PROTOCOLS  # DCI of four models would take ten seconds
     monkeypatch.setattr(demo, "SHARED", demo.SHARED | {"samples": 1000, "protocol": {"mig": {}}})
-    done = here("demo", "--steps", "20")
+    monkeypatch.setattr("unbraid.explorer.content.IMPORTANCE_LATENTS", 0)
+    done = here("demo", "--steps", "20", "--workers", "1", "--no-open")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "demo" / "data.png").exists()
-    for method in ("beta_vae", "beta_tc_vae", "factor_vae"):
-        folder = tmp_path / "demo" / f"{method}-20"
-        assert {"traversals.gif", "traversals.png", "reconstructions.png"} <= {path.name for path in folder.iterdir()}
-        assert f"demo/{method}-20" in done.stdout
-    again = here("demo", "--steps", "20")
-    assert "is done already" in again.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0] == "4 models: about 1 minute on one core"
+    assert lines[1] == "data: demo/data.png"
+    for name in (f"{method}-{data}-20" for method in ("beta_vae", "beta_tc_vae") for data in ("shapes3d", "dsprites")):
+        assert f"demo/{name}/reconstructions.png, traversals.png, traversals.gif" in lines
+        assert (tmp_path / "demo" / name / "traversals.gif").exists()
+        assert json.loads((tmp_path / "demo" / name / "config.json").read_text())["precision"] == "fp32"
+    assert lines[-2] == "report: demo/report/report.html"
+    assert lines[-1] == "explorer, with sliders for each model: demo/explorer.html"
+    assert (tmp_path / "demo" / "explorer.html").read_text().count('<script type="application/json" id="run-') == 4
+    again = here("demo", "--steps", "20", "--no-open")
+    assert again.stdout.count("is done already") == 4
 
 
 TRAIN = ["--data", "dsprites", "--resolution", "16", "--network", "small", "--steps", "20", "--out", "run"]

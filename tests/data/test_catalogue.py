@@ -24,7 +24,7 @@ def test_no_setting_has_two_meanings() -> None:
     of_wrappers = [name for wrapper in WRAPPERS for name in wrapper.help]
     assert len(set(of_wrappers)) == len(of_wrappers)
     for entry in CATALOGUE.values():
-        assert not entry.settings() & set(of_wrappers), entry.name
+        assert not entry.settings & set(of_wrappers), entry.name
 
 
 def test_wrappers_declare_their_settings() -> None:
@@ -41,7 +41,7 @@ def test_every_setting_that_is_a_file_is_declared_as_one() -> None:
         "image_folder": {"path"}, "scream_dsprites": {"painting"}, "mnist_stl10": {"backgrounds"}
     }  # fmt: skip
     for name, files in own.items():
-        assert files.keys() <= CATALOGUE[name].settings()
+        assert files.keys() <= CATALOGUE[name].settings
 
 
 def test_content_without_files_is_the_settings_themselves_and_opens_nothing() -> None:

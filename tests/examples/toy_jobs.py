@@ -1,4 +1,7 @@
-"""Jobs that do next to nothing, and a study of them: `unbraid study run tests/toy_jobs.py --scale notes`."""
+"""Jobs that do next to nothing, and a study of them: `unbraid study run tests/examples/toy_jobs.py --scale notes`.
+
+What trains models is imported on first use: a process that has only notes to write starts in a moment.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbraid.jobs import schedule
-from unbraid.jobs.agreement import Udr
 from unbraid.jobs.folder import StudyFolder
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.schedule import Tally
-from unbraid.jobs.training import Train
 from unbraid.runs.folder import Folder
+
+if TYPE_CHECKING:
+    from unbraid.jobs.training import Train
 
 SCALES = ("notes", "mixed", "broken")
 
@@ -89,6 +93,8 @@ def told(out: Path, event: str) -> list[str]:
 
 def tiny(seed: int = 0, **changes: Any) -> Train:
     """A training run of a fraction of a second."""
+    from unbraid.jobs.training import Train
+
     settings = {"network": "small", "latents": 3, "batch_size": 8, "learning_rate": 1e-3, **changes.pop("settings", {})}
     given = {"steps": 3, "resolution": 16, "samples": 80, "protocol": {"mig": {}}, **changes}
     return Train("beta_vae", "dsprites", seed=seed, settings=settings, **given)
@@ -99,6 +105,8 @@ def jobs(scale: str) -> list[Job]:
         first = [Note(f"first{number}", wait=0.1) for number in range(12)]
         return [*first, *(Note(f"second{number}", (first[number], first[number + 1]), wait=0.1) for number in range(4))]
     if scale == "mixed":
+        from unbraid.jobs.agreement import Udr
+
         models = tuple(tiny(seed, steps=120) for seed in range(3))
         notes = [Note(f"note{number}", wait=0.2) for number in range(4)]
         last = Note("last", (*notes, models[0]))

@@ -5,23 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.examples.squares import paired, squares, taught
+from tests.examples.squares import labelled, paired, squares, taught
 from unbraid.data import FactorData
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 
-CONV = {"network": "tiny"}
+CONV = {"network": "tiny", "latents": 4}
 FEATURES = {"network": "intervention_cmnist_tiny", "latents": 8, "dimensions": 4, "batch_size": 8}
-# Each learner with settings that keep it small, and the data it learns from.
+# Every learner with settings that keep it small, and the data it learns from.
 LEARNERS: dict[str, tuple[FactorData, dict[str, Any]]] = {
-    "beta_vae": (squares(3), {**CONV, "latents": 4, "beta": 1.0}),
+    "beta_vae": (squares(3), {**CONV, "beta": 1.0}),
+    "annealed_vae": (squares(), CONV),
+    "factor_vae": (squares(), {**CONV, "discriminator_layers": 1, "discriminator_width": 8}),
+    "beta_tc_vae": (squares(), CONV),
+    "dip_vae_i": (squares(), CONV),
+    "dip_vae_ii": (squares(), CONV),
+    "factorized_support": (squares(), CONV),
+    "ada_gvae": (paired(), CONV),
+    "few_label_vae": (labelled(), CONV),
     "autoencoder": (squares(), {**CONV, "latents": 3}),
     "intervention": (squares(), FEATURES),
     "infogan_cr": (squares(), {"channels": 4, "latents": 3}),
-    "frozen_decoder": (taught(), {**CONV}),
     "contrastive": (paired(3), {"network": "resnet_tiny", "latents": 8, "batch_size": 8}),
-    "multitask": (taught(), {**CONV, "latents": 4}),
+    "multitask": (taught(), CONV),
+    "one_head": (taught(), CONV),
+    "single_task": (taught(), CONV),
+    "random_encoder": (squares(), CONV),
+    "frozen_decoder": (taught(), {"network": "tiny"}),
+    "frozen_heads": (taught(), {}),
 }
+HOSTILE = "</script><script>alert(1)</script>\"'<!--"
+
+HOSTILE = "</script><script>alert(1)</script>\"'<!--"
+"""A name that would break a page that took it for markup."""
 
 
 def trained(folder: Path, method: str, steps: int = 3, **settings: Any) -> tuple[Run, FactorData]:

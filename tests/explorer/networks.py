@@ -71,5 +71,6 @@ def other_cases() -> list[Case]:
         Case("resnet_small", small, pictures, False),
         Case("own layers", own, torch.rand(4, 3, 16, 16), False),
         Case("joined", lambda x: torch.cat([x * 2, torch.tanh(x), 1 - x], 1).flip(1), torch.randn(4, 5), False),
+        Case("unit length", lambda x: nn.functional.normalize(x, dim=1), torch.randn(4, 5), False),
         Case("padded", lambda x: nn.functional.pad(x.exp(), (1, 2)), torch.randn(4, 5), False),
     ]

@@ -15,9 +15,8 @@ import pytest
 import torch
 
 from tests.examples.squares import squares
-from tests.explorer.made import trained
+from tests.explorer.made import HOSTILE, trained
 from tests.explorer.networks import Case, decoder_case, encoder_case
-from tests.explorer.test_content import HOSTILE
 from unbraid import nets
 from unbraid.explorer import explore
 from unbraid.explorer.content import content_of
@@ -161,7 +160,7 @@ def test_every_network_decodes_in_the_page_as_in_pytorch(name: str, browser: Any
     assert difference <= 2
 
 
-@pytest.mark.parametrize("name", nets.NETWORKS)
+@pytest.mark.parametrize("name", nets.PAIRS)
 def test_every_network_encodes_in_the_page_as_in_pytorch(name: str, browser: Any, folder: Path) -> None:
     opened(browser, folder / "vae.html")
     case = encoder_case(name)

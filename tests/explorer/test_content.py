@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +17,15 @@ import torch
 from PIL import Image
 
 from tests.examples.squares import squares
-from tests.explorer.made import LEARNERS, trained
+from tests.explorer.made import HOSTILE, LEARNERS, trained
 from unbraid.data import FactorData
 from unbraid.errors import InputError
 from unbraid.explorer import content, explore
-from unbraid.explorer.content import content_of, read_names, thumbnail
+from unbraid.explorer.content import content_of, thumbnail
 from unbraid.explorer.sliders import sliders_of
-from unbraid.methods import Method
+from unbraid.methods import METHODS, Method
 from unbraid.methods.beta_vae import BetaVAE
+from unbraid.runs.names import read_names
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
@@ -36,19 +40,39 @@ def vae(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, FactorData]:
     return trained(tmp_path_factory.mktemp("runs") / "vae", "beta_vae", steps=30)
 
 
+def test_no_learner_is_left_out() -> None:
+    assert LEARNERS.keys() == METHODS.keys()
+
+
 @pytest.mark.parametrize("method", LEARNERS)
 def test_every_learner_has_a_page(method: str, tmp_path: Path) -> None:
     run, data = trained(tmp_path / "run", method)
-    page = explore(run, data=data)
-    values = content_of(run, data).values
+    page = run.explore(data=data)
     assert page == tmp_path / "run" / "explorer.html"
-    assert page.read_text().count("<script") == 4
-    decodes = method not in ("contrastive", "multitask")
-    assert (values["decoder"] is not None) == decodes
-    assert (values["encoder"] is None) == (method == "frozen_decoder")
+    text = page.read_text()
+    assert text.count("<script") == 4
+    [record] = re.findall(r'<script type="application/json" id="run-0">(.*)</script>', text)
+    values = json.loads(record)
+    assert (values["decoder"] is not None) == METHODS[method].decodes
+    assert (values["encoder"] is None) == ("codes" in METHODS[method].needs)
     width = len(values["sliders"])
     assert len(floats(values["sheet"]["positions"])) == values["sheet"]["count"] * width
     assert all(len(row) == len(values["factors"]) for matrix in values["matrices"] for row in matrix["cells"])
+
+
+def test_looking_at_a_model_imports_no_compiler(vae: tuple[Run, FactorData]) -> None:
+    script = f"""if True:
+        import sys
+        from pathlib import Path
+        from unbraid.explorer.network import trace
+        from unbraid.runs.run import Run
+        import torch
+        method = Run(Path({str(vae[0].folder)!r})).method()
+        trace(method.decode, torch.ones(1, 4), "decoder")
+        assert "torch._dynamo" not in sys.modules
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_sheet_holds_the_pictures_and_their_positions(vae: tuple[Run, FactorData]) -> None:
@@ -147,9 +171,6 @@ def test_a_damaged_run_is_refused(tmp_path: Path) -> None:
         explore(run, data=data)
 
 
-HOSTILE = "</script><script>alert(1)</script>\"'<!--"
-
-
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     data = squares()
     data.names = (HOSTILE, "column")
@@ -219,8 +240,6 @@ class Sorting(BetaVAE):
 
 @pytest.fixture
 def sorting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Run, FactorData]:
-    from unbraid.methods import METHODS
-
     methods: dict[str, type[Method]] = {**METHODS, "beta_vae": Sorting}
     monkeypatch.setattr("unbraid.methods.METHODS", methods)
     return trained(tmp_path / "run", "beta_vae")

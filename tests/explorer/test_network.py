@@ -59,7 +59,7 @@ def test_every_decoder_gives_the_same_pixels_in_javascript(name: str, tmp_path: 
     assert_same(case, in_node(case, tmp_path, "wasm"))
 
 
-@pytest.mark.parametrize("name", nets.NETWORKS)
+@pytest.mark.parametrize("name", nets.PAIRS)
 def test_every_encoder_gives_the_same_codes_in_javascript(name: str, tmp_path: Path) -> None:
     case = encoder_case(name)
     assert_same(case, in_node(case, tmp_path, "wasm"))
@@ -82,6 +82,18 @@ def test_webassembly_is_compiled_from_its_source(tmp_path: Path) -> None:
         pytest.skip("there is no wat2wasm here: apt-get install wabt")
     subprocess.run([program, SOURCE / "matmul.wat", "-o", tmp_path / "matmul.wasm"], check=True)
     assert (tmp_path / "matmul.wasm").read_bytes() == (SOURCE / "matmul.wasm").read_bytes()
+
+
+def test_steps_that_the_output_does_not_need_are_left_out() -> None:
+    first, second = nn.Linear(3, 3), nn.Linear(3, 200)
+
+    def function(x: Tensor) -> Tensor:
+        y = first(x)
+        second(y).sigmoid()
+        return torch.tanh(y)
+
+    network = trace(function, torch.randn(1, 3), "encoder")
+    assert [(step.op, step.inputs) for step in network.steps] == [("dense", (0,)), ("tanh", (1,))]
 
 
 def test_weights_take_two_bytes_each() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -22,7 +24,7 @@ from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import tallies, tally
 from unbraid.runs.folder import Folder
 
-TOYS = Path(toy_jobs.__file__)
+TOYS, ROOT = Path(toy_jobs.__file__), Path(__file__).parents[2]
 
 
 # What is missing
@@ -77,6 +79,13 @@ def test_at_most_so_many_at_a_time(tmp_path: Path) -> None:
     with Counting(8) as pool:
         run([Note(str(number), wait=0.01) for number in range(12)], tmp_path, executor=pool, workers=3)
     assert max(counts) == 3
+
+
+def test_running_jobs_that_train_nothing_imports_no_torch() -> None:
+    modules = "unbraid.cli.study, unbraid.jobs.schedule, unbraid.jobs.engines.local, unbraid.search.generations"
+    program = f"import sys, tests.examples.toy_jobs, {modules}; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "False\n"
 
 
 # Trouble

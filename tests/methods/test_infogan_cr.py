@@ -64,7 +64,7 @@ def test_terms_by_their_formulas() -> None:
 def test_each_side_moves_its_own_networks(side: str) -> None:
     rates = {"generator": "learning_rate", "discriminator": "discriminator_learning_rate"}
     method = make()
-    for rate in method._rates.values():
+    for rate in [adam.rate for adam in method._adams.values()]:
         method.hp[rate] = 1e-3 if rate == rates.get(side, "contrastive_learning_rate") else 0.0
     before = {name: value.clone() for name, value in method.named_parameters()}
     method.update(DATA.batch(8, 0))

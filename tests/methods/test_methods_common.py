@@ -306,12 +306,12 @@ def test_each_learning_rate_reaches_its_optimiser(name: str) -> None:
     if name in IDLE:
         assert method.optimisers == {}
         return
-    for optimiser, rate in method._rates.items():
-        method.hp[rate] = 3e-3
+    for optimiser, adam in method._adams.items():
+        method.hp[adam.rate] = 3e-3
         run(method, method.steps + 1)
         assert [group["lr"] for group in method.optimisers[optimiser].param_groups] == [3e-3]
         before = copy_of_state(method)
-        method.hp = dict.fromkeys(method.hp, 1.0) | dict.fromkeys(method._rates.values(), 0.0)
+        method.hp = dict.fromkeys(method.hp, 1.0) | {adam.rate: 0.0 for adam in method._adams.values()}
         run(method, method.steps + 1)
         for key, value in method.named_parameters():
             assert torch.equal(value, before[key]), f"{key} moved at a learning rate of 0"

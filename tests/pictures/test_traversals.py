@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 import torch
 from PIL import Image
 
 import unbraid
 from tests.examples.tiny_run import TINY, tiny
+from unbraid.pictures import sheets, traversals
+from unbraid.pictures.sheets import Strip
 from unbraid.pictures.traversals import exchanges, latents, show, to_bytes, traverse
 from unbraid.training.representation import Representation
 
@@ -19,6 +24,22 @@ def test_pictures_of_a_vae_and_of_an_autoencoder(tmp_path: Path) -> None:
         animation = Image.open(paths[2])
         assert animation.n_frames == 30
         assert show(run)[0].read_bytes() == paths[0].read_bytes()
+
+
+def test_latents_have_the_names_that_people_gave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tiny(tmp_path / "vae", steps=3)
+    (run.folder / "names.json").write_text(json.dumps({run.config.id: {"z1": "size"}}))
+    labels: list[str] = []
+
+    def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
+        labels.extend(strip.label for strip in strips)
+        return sheets.sheet(title, subtitle, strips)
+
+    monkeypatch.setattr(traversals, "sheet", sheet)
+    show(run, out=tmp_path / "pictures")
+    assert sorted(label for label in labels if not label.startswith(("original", "reconstruction"))) == [
+        "latent 0", "latent 2", "latent 3", "size",
+    ]  # fmt: skip
 
 
 def test_latents_are_ordered_by_kl_and_the_active_marked() -> None:

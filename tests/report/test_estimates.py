@@ -223,8 +223,8 @@ def test_shares_are_compared_by_their_exact_intervals() -> None:
 
 
 def test_a_rank_correlation_is_spearmans(rng: np.random.Generator) -> None:
-    x = rng.normal(size=(4, 3)).round(1)
-    y = (x + rng.normal(size=(4, 3))).round(1)
+    x = rng.normal(size=(4, 4)).round(1)
+    y = (x + rng.normal(size=(4, 4))).round(1)
     x[0, 0] = NAN
     kept = np.isfinite(x)
     assert rank_correlation(x, y).value == pytest.approx(spearmanr(x[kept], y[kept]).statistic)
@@ -257,6 +257,16 @@ def test_perfect_and_missing_rank_correlations(rng: np.random.Generator) -> None
     assert not rank_correlation(x[:, :2], x[:, :2]).has_interval
     with pytest.raises(InputError, match="expected two of"):
         rank_correlation(x, x[:, :2])
+
+
+def test_a_setting_whose_runs_failed_is_left_out(rng: np.random.Generator) -> None:
+    scores, others = rng.normal(size=(5, 3)), rng.normal(size=(5, 3)) + np.arange(5)[:, None]
+    holed = others.copy()
+    holed[2, 1:] = NAN
+    kept = [0, 1, 3, 4]
+    assert rank_correlation(scores, holed) == rank_correlation(scores[kept], others[kept])
+    assert trend(holed) == trend(others[kept])
+    assert setting_correlation(holed, others) == setting_correlation(others[kept], others[kept])
 
 
 def test_data_sets_are_averaged_on_fishers_scale(rng: np.random.Generator) -> None:

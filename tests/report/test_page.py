@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure as Drawing
@@ -16,10 +19,15 @@ from PIL import Image
 from tests.examples.tiny_run import tiny
 from unbraid import report
 from unbraid.errors import InputError
-from unbraid.report import Figure, Judged, Picture, Section, Table, overview, page, write
+from unbraid.pictures import style
+from unbraid.pictures.names import better
+from unbraid.report import Figure, Judged, Picture, Section, Table, drawings, overview, page, write
+from unbraid.report.dots import Dots
+from unbraid.report.drawings import laid_out, svg
 from unbraid.report.numbers import digits, plain, written
-from unbraid.report.runs import choose, columns, main_scores
+from unbraid.report.runs import choose, columns, main_scores, own_name
 from unbraid.runs.table import load_runs
+from unbraid.studies import write_report
 
 HOSTILE = '</script><b id="evil">&amp;"\'<!-- $title'
 NAN, INF = float("nan"), float("inf")
@@ -107,7 +115,7 @@ def test_a_report_holds_its_parts_and_leaves_files_beside_it(tmp_path: Path) -> 
     assert path == tmp_path / "report.html"
     found = Page(path)
     text = " ".join(found.words)
-    for words in ("A title", "2 claims: 1 holds, 1 inconclusive.", "3 runs: 3 done.", "A figure", "with a caption"):
+    for words in ("A title", "2 claims:", "1 holds", "1 inconclusive", "3 runs: 3 done.", "A figure", "with a caption"):
         assert words in text
     anchors = [href[1:] for href in found.all("href") if href.startswith("#")]
     assert [anchor for anchor in anchors if anchor in ("1-first", "2-second", "3-runs")] == [
@@ -325,6 +333,142 @@ def test_a_report_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_bytes() == before
 
 
+def test_claims_without_a_verdict_come_after_the_pictures(tmp_path: Path) -> None:
+    claims = [Judged(f"Claim {number}", "1", "2", "inconclusive") for number in range(4)]
+    items: list[Any] = [*claims, Judged("Decided", "1", "2", "does not hold"), Figure("f", "The figure", draw())]
+    path = write("t", [Section("s", "", items), Section("Few", "", [*claims[:2]])], pd.DataFrame(), tmp_path)
+    text = path.read_text()
+    assert text.index("Decided") < text.index("The figure") < text.index("<summary>Claims without a verdict")
+    assert text.index("<summary>Claims without a verdict: 4 inconclusive") < text.index("Claim 0")
+    found = Page(path)
+    rows = [attributes["class"] for tag, attributes in found.elements if tag == "tr" and "class" in attributes]
+    assert rows == ["claim v1", *["claim v2"] * 6]
+    shares = [attributes["style"] for tag, attributes in found.elements if tag == "i"]
+    assert shares[:2] == ["flex-grow:1", "flex-grow:6"]  # on top: of all sections
+    assert len([tag for tag, _ in found.elements if tag == "details"]) == 1  # two are few enough to show
+
+
+def test_a_part_may_be_folded_below_the_one_before(tmp_path: Path) -> None:
+    items = [Figure("a", "First", draw()), Figure("b", "Second", draw(), folded=True), Figure("c", "Third", draw())]
+    text = write("t", [Section("s", "", items)], pd.DataFrame(), tmp_path).read_text()
+    order = [text.index(part) for part in ("<b>First", "<summary>More like this: Second", "<b>Second", "</details>")]
+    assert order == sorted(order)
+    assert text.index("</details>") < text.index("<b>Third")
+
+
+def test_a_drawing_says_what_its_marks_are() -> None:
+    drawing, axes = style.wrapped(2)
+    style.dots(axes[0], np.array([0.1, NAN, 0.3]), np.array([1.0, 2.0, 3.0]), "beta_vae", runs=["a", "b", "c"])
+    axes[0].plot([5, 6], [7, 8], "o-", color=style.method_colour("factor_vae"))
+    axes[0].plot([5, 6], [7, 8], color="#888888")
+    axes[0].set_xlabel("difficulty")
+    style.correlations(axes[1], np.eye(2), ["a", "b"], ["c", "d"])
+    style.legend(drawing, ["beta_vae", "factor_vae"])
+    asked: list[Any] = []
+
+    def rows(*given: Any) -> list[int | None]:
+        asked.append(given)
+        return [4, None]
+
+    with laid_out(drawing) as ready:
+        text = svg(ready, "x-", "t", rows)
+    root = ElementTree.fromstring(text)
+    groups = [group.attrib for group in root.iter("g") if group.get("class") == "series"]
+    assert [group["data-series"] for group in groups] == ["β-VAE", "FactorVAE"]  # the second by its colour
+    assert groups[0] == {
+        "class": "series", "data-series": "β-VAE", "data-x": "0.1 0.3", "data-y": "1 3", "data-runs": "4,",
+        "data-xname": "difficulty",
+    }  # fmt: skip
+    assert asked[0] == (["a", "c"], [0.1, 0.3], [1.0, 3.0])
+    keys = [group.get("data-series") for group in root.iter("g") if group.get("class") == "key"]
+    assert keys == ["β-VAE", "β-VAE", "FactorVAE", "FactorVAE"]  # the mark and the word of each
+    assert "#888888" not in text
+    assert "var(--ink) 47%" in text
+    words = [group for group in root.iter("g") if group.get("class") == "fixed"]
+    assert [word[0].text for word in words] == ["100", "0", "0", "100"]
+    assert "fill: #ffffff" in str(words[0][0].get("style"))  # white on the dark cell, whatever the page
+    assert axes[0].collections[0].get_gid() == '{"series": "\\u03b2-VAE", "runs": ["a", "c"]}'
+
+
+def test_a_cloud_of_very_many_dots_is_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> str:
+        drawing, axes = style.wrapped(1)
+        style.dots(axes[0], np.arange(9.0), np.arange(9.0), "beta_vae")
+        with laid_out(drawing) as ready:
+            return svg(ready, "x-", "t")
+
+    assert "data-series" in drawn()
+    assert "<image" not in drawn()
+    monkeypatch.setattr(drawings, "MANY", 8)
+    assert "<image" in drawn()
+
+
+def test_a_dot_is_of_the_run_it_is_labelled_with_or_the_only_one_with_its_score() -> None:
+    scores = {"scores.a": [0.1234567, 0.7654321, 0.5], "scores.b": [0.1111111, 0.1111111, 0.2222222]}
+    dots = Dots(pd.DataFrame({"run": ["x", "y", "z"], **scores}))
+    assert dots.rows(["z", "no run"], [0, 0], [0, 0]) == [2, None]
+    assert dots.rows([], [1.03, 3.0, 0.7654321], [0.1234567, 0.2222222, 0.1111111]) == [0, 2, 1]
+    assert dots.rows([], [1.0], [0.1111111]) == [None]  # of two runs
+    assert dots.rows([], [1.0], [0.5]) == [None]  # too short to tell
+    assert dots.rows([], [0.1234567], [0.2222222]) == [None]  # of different runs
+
+
+@pytest.mark.parametrize(
+    ("score", "side"),
+    [
+        ("scores.mig", "higher"), ("dlib.dci.disentanglement", "higher"), ("downstream.gbt.100", "higher"),
+        ("reconstruction", "lower"), ("test.squared_error", "lower"), ("test.accuracy", "higher"), ("kl", "neither"),
+        ("elbo", "higher"), ("something", "neither"), ("theorem_1.entangled.total_correlation_mean", "lower"),
+    ],
+)  # fmt: skip
+def test_which_way_a_score_is_better(score: str, side: str) -> None:
+    assert better(score) == side
+
+
+def test_each_score_has_a_panel_with_its_direction(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, 12)[["run", "state", "method", "seed"]]
+    runs = runs.assign(**{"scores.reconstruction": 40.0 + runs["seed"], "scores.elbo": -50.0, "scores.kl": 9.0})
+    (section,) = [section for section in overview(runs) if section.title == "Scores"]
+    (figure,) = section.items
+    assert isinstance(figure, Figure)
+    panels = {axis.get_title(): axis.get_xlabel() for axis in figure.drawn().axes}
+    assert panels == {
+        "reconstruction": "lower is better", "elbo": "higher is better", "kl": "neither way is better"
+    }  # fmt: skip
+    assert "better" not in section.text
+    (section,) = [section for section in overview(some_runs(tmp_path, 12)) if section.title == "Scores"]
+    assert section.text.endswith("Higher is better in each of them.")
+
+
+def test_a_run_links_to_its_explorer_and_tells_the_names_of_its_latents(tmp_path: Path) -> None:
+    tiny(tmp_path / "jobs" / "one", steps=3)
+    tiny(tmp_path / "jobs" / "two", steps=3, seed=1)
+    tiny(tmp_path / "jobs" / "three", steps=3, seed=2)
+    runs = load_runs(tmp_path).sort_values("seed", ignore_index=True)
+    (tmp_path / "jobs" / "one" / "explorer.html").write_text("")
+    (tmp_path / "page two.html").write_text("")
+    ids = runs["id"].tolist()
+    (tmp_path / "jobs" / "one" / "names.json").write_text(json.dumps({ids[0]: {"z0": "size"}}))
+    (tmp_path / "jobs" / "two" / "names.json").write_text("[]")
+    pages = {str(runs["run"][1]): tmp_path / "page two.html"}
+    data = Page(write("t", [], runs, tmp_path / "report", draw=0, explorers=pages)).data
+    assert data["explorers"] == {"0": "../jobs/one/explorer.html", "1": "../page%20two.html"}
+    assert data["latents"] == {"0": {"z0": "size"}}
+    assert data["faults"]["1"].startswith("names.json is not a file of names")
+
+
+def test_a_report_may_write_explorers_of_its_own(tmp_path: Path) -> None:
+    for seed in range(2):
+        tiny(tmp_path / "runs" / f"run-{seed}", steps=3, seed=seed)
+    out = tmp_path / "report"
+    (tmp_path / "runs" / "run-0" / "model.safetensors").write_bytes(b"x" * 9)
+    with pytest.warns(UserWarning, match="run-0 has no page with sliders"):
+        data = Page(write_report(tmp_path / "runs", out, draw=0, explore=2)).data
+    pages = [unquote(page) for page in data["explorers"].values()]
+    assert pages == [f"explorers/{own_name(tmp_path / 'runs' / 'run-1')}.html"]
+    assert 'id="run-0"' in (out / pages[0]).read_text()  # the content of its one run
+
+
 # Columns and pictures of the runs
 
 
@@ -357,13 +501,13 @@ def test_pictures_are_drawn_held_or_linked(tmp_path: Path, monkeypatch: pytest.M
     runs = some_runs(tmp_path / "jobs", 4)
     drawn: list[str] = []
 
-    def show(run: Any) -> None:
+    def show(run: Any, out: Path) -> None:
         drawn.append(run.folder.name)
         if run.folder.name == "run-1":
             raise InputError("there is no decoder")
-        run.folder.mkdir(parents=True)
+        out.mkdir(parents=True)
         for kind in ("traversals", "reconstructions"):
-            Image.new("L", (4, 4)).save(run.folder / f"{kind}.png")
+            Image.new("L", (4, 4)).save(out / f"{kind}.png")
 
     monkeypatch.setattr(report.runs, "show", show)
     found = Page(write("t", [], runs, tmp_path, draw=2))
@@ -374,8 +518,9 @@ def test_pictures_are_drawn_held_or_linked(tmp_path: Path, monkeypatch: pytest.M
     }  # fmt: skip
     monkeypatch.setattr(page, "EMBEDDED", 0)
     found = Page(write("t", [], runs, tmp_path, draw=0))
+    own = f"runs/{own_name(tmp_path / 'jobs' / 'run-0')}"
     assert found.data["pictures"] == {
-        "0": {"traversals": "jobs/run-0/traversals.png", "reconstructions": "jobs/run-0/reconstructions.png"}
+        "0": {"traversals": f"{own}/traversals.png", "reconstructions": f"{own}/reconstructions.png"}
     }
     assert len(drawn) == 2
 
@@ -383,7 +528,7 @@ def test_pictures_are_drawn_held_or_linked(tmp_path: Path, monkeypatch: pytest.M
 def test_a_run_of_our_own(tmp_path: Path) -> None:
     tiny(tmp_path / "jobs" / "one", steps=3)
     runs = load_runs(tmp_path)
-    sections = overview(runs)
+    sections = overview(runs, tmp_path)
     (pictures,) = [section for section in sections if section.title == "Traversals and reconstructions"]
     assert [item.title for item in pictures.items if isinstance(item, Picture)] == [
         "Traversals of one", "Reconstructions of one",
@@ -604,3 +749,238 @@ def test_a_report_without_runs_opens(browser: Any, tmp_path: Path) -> None:
     browser.get(write("t", [], pd.DataFrame(), tmp_path).as_uri())
     assert "There are no runs yet." in one(browser, "main").text
     assert browser.get_log("browser") == []
+
+
+# Figures that answer, in a browser
+
+
+@pytest.fixture(scope="module")
+def answering_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """12 runs with pictures of two of them, and figures whose dots are runs."""
+    out = tmp_path_factory.mktemp("answers")
+    runs = some_runs(out / "jobs", 12)
+    for number in range(2):
+        (out / "jobs" / f"run-{number}").mkdir(parents=True)
+        Image.effect_noise((60, 40), 50).save(out / "jobs" / f"run-{number}" / "traversals.png")
+    (out / "jobs" / "run-0" / "explorer.html").write_text("<title>sliders</title>")
+
+    def cloud() -> Drawing:
+        drawing, (axis,) = style.wrapped(1, 1, 5, 3)
+        for method, own in runs.groupby("method"):
+            style.dots(
+                axis, own["terms.loss"].to_numpy(), own["seed"].to_numpy(float), str(method), 30, list(own["run"])
+            )
+        style.legend(drawing, ["beta_vae", "beta_tc_vae"])
+        return drawing
+
+    items: list[Any] = [
+        Judged("Seeds matter", "1", "2", "holds"),
+        *[Judged(f"Claim {number}", "1", "2", "inconclusive") for number in range(5)],
+        Figure("cloud", "A cloud", cloud),
+        Picture("picture", "A picture", Image.effect_noise((80, 40), 50)),
+    ]
+    return write("t", [Section("One", "", items), *overview(runs, draw=0)], runs, out, draw=0)
+
+
+@pytest.fixture
+def answers(browser: Any, answering_report: Path) -> Iterator[Any]:
+    resize(browser, 1280)
+    scheme(browser, "light")
+    browser.get(answering_report.as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def scheme(browser: Any, name: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": name}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def dot(browser: Any, figure: str, row: int) -> tuple[float, float]:
+    """Where the dot of a run is in the window, once it is scrolled to."""
+    script = """
+        const [figure, row, done] = arguments;
+        const drawing = document.querySelector(`#part-${figure} svg`);
+        for (const group of drawing.querySelectorAll("g.series[data-runs]")) {
+            const place = group.dataset.runs.split(",").indexOf(String(row));
+            if (place < 0) continue;
+            const use = group.querySelectorAll("use")[place];
+            use.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+            requestAnimationFrame(() => requestAnimationFrame(() => { // scrolling hides what a dot tells
+                const box = use.getBoundingClientRect();
+                done([box.x + box.width / 2, box.y + box.height / 2]);
+            }));
+        }
+    """
+    x, y = browser.execute_async_script(script, figure, row)
+    return x, y
+
+
+def mouse(browser: Any, x: float, y: float, kind: str = "mouseMoved") -> None:
+    pressed = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+    browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **pressed})
+
+
+def tap(browser: Any, x: float, y: float) -> None:
+    for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_a_dot_tells_its_run_and_opens_it(answers: Any) -> None:
+    x, y = dot(answers, "scores", 4)
+    mouse(answers, x, y)
+    tip = one(answers, "#tip")
+    assert tip.is_displayed()
+    assert tip.text.split("\n") == ["β-VAE", "mig", "0.3333", "run-4"]
+    assert len(answers.find_elements("css selector", "#part-cloud circle.ring")) == 1  # the same run elsewhere
+    mouse(answers, 5, 5)
+    assert not tip.is_displayed()
+    assert not answers.find_elements("css selector", "circle.ring")
+    x, y = dot(answers, "cloud", 7)
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        mouse(answers, x, y, kind)
+    assert one(answers, "#run-name").text == "run-7"
+    assert not tip.is_displayed()
+
+
+def test_a_touch_tells_first_and_then_opens(answers: Any) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    resize(answers, 390)
+    answers.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        x, y = dot(answers, "cloud", 0)
+        tap(answers, x + 8, y)  # a finger is not exact
+        press = WebDriverWait(answers, 5).until(lambda _: one(answers, "#tip button"))
+        assert "run-0" in one(answers, "#tip").text
+        assert not one(answers, "#run").is_displayed()
+        box = press.rect
+        top = answers.execute_script("return scrollY")
+        tap(answers, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2 - top)
+        WebDriverWait(answers, 5).until(lambda _: one(answers, "#run").is_displayed())
+        assert one(answers, "#run-name").text == "run-0"
+    finally:
+        answers.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+def test_a_legend_hides_a_method_everywhere(answers: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    def shown(figure: str) -> list[str]:
+        script = """
+            return [...document.querySelectorAll(`#part-${arguments[0]} g.series[data-y]`)]
+                .filter(group => getComputedStyle(group).display !== "none").map(group => group.dataset.series)
+        """
+        return list(answers.execute_script(script, figure))
+
+    assert shown("cloud") == ["β-TCVAE", "β-VAE"]
+    words = answers.find_elements("css selector", "#part-cloud g.key[role=button]")
+    next(key for key in words if key.text == "β-VAE").find_element("css selector", "text").click()
+    assert shown("cloud") == shown("scores") == ["β-TCVAE"]
+    assert one(answers, "#count").text == "6 of 12 runs"
+    assert set(column(answers, "method")) == {"beta_tc_vae"}
+    assert one(answers, "#hidden").is_displayed()
+    pressed = {key.get_attribute("aria-pressed") for key in answers.find_elements("css selector", "g.key.off[role]")}
+    assert pressed == {"false"}
+    key = next(key for key in words if key.text == "β-TCVAE")
+    answers.execute_script("arguments[0].focus()", key)
+    answers.switch_to.active_element.send_keys(Keys.ENTER)
+    assert shown("cloud") == shown("scores") == []
+    one(answers, "#hidden-none").click()
+    assert shown("cloud") == ["β-TCVAE", "β-VAE"]
+    assert one(answers, "#count").text == "12 runs"
+    assert not one(answers, "#hidden").is_displayed()
+
+
+def test_figures_follow_light_and_dark(answers: Any) -> None:
+    script = """
+        const drawing = document.querySelector("#part-scores svg");
+        const label = getComputedStyle(drawing.querySelector("text")).fill;
+        const card = getComputedStyle(drawing.parentElement).backgroundColor;
+        const dot = getComputedStyle(drawing.querySelector("g.series use")).fill;
+        return [label, getComputedStyle(document.body).color, card, dot];
+    """
+    label, ink, card, colour = answers.execute_script(script)
+    assert label == ink == "rgb(31, 32, 35)"
+    assert card == "rgba(0, 0, 0, 0)"
+    scheme(answers, "dark")
+    label, ink, card, in_the_dark = answers.execute_script(script)
+    assert label == ink == "rgb(227, 227, 223)"
+    assert card == "rgba(0, 0, 0, 0)"
+    assert in_the_dark != colour  # lighter
+
+
+def test_words_of_figures_are_readable_on_a_phone(answers: Any) -> None:
+    resize(answers, 390)
+    script = """
+        const words = [...document.querySelectorAll(".card svg text")];
+        const size = text => parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getScreenCTM().a;
+        return [words.length, Math.min(...words.map(size))];
+    """
+    count, smallest = answers.execute_script(script)
+    assert count > 10
+    assert smallest >= 10.5
+    assert answers.execute_script("return document.documentElement.scrollWidth") == 390  # a figure scrolls by itself
+
+
+def test_a_picture_zooms(answers: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    one(answers, "#part-picture .zoom").click()
+    WebDriverWait(answers, 5).until(lambda _: one(answers, "#zoom-image").size["width"] == 320)  # four times
+    assert one(answers, "#zoom-name").text == "A picture"
+    one(answers, "#zoom-image").click()
+    assert one(answers, "#zoom-image").size["width"] == 640
+    one(answers, "#zoom").send_keys(Keys.ESCAPE)
+    assert not one(answers, "#zoom").is_displayed()
+    answers.execute_script("document.querySelector('#runs tbody button').click()")
+    one(answers, "#run .zoom").click()
+    assert one(answers, "#zoom").is_displayed()
+    assert one(answers, "#zoom-name").text == "Traversals of run-0"
+
+
+def test_two_runs_side_by_side(answers: Any) -> None:
+    boxes = answers.find_elements("css selector", "#runs tbody input")
+    assert not one(answers, "#pair-open").is_enabled()
+    boxes[2].click()
+    boxes[0].click()
+    boxes[1].click()  # takes the place of the first
+    assert one(answers, "#pair-names").text == "run-0 and run-1"
+    one(answers, "#pair-open").click()
+    assert [image.get_attribute("alt") for image in answers.find_elements("css selector", "#pair img")] == [
+        "Traversals of run-0", "Traversals of run-1",
+    ]  # fmt: skip
+
+    def lines() -> dict[str, list[str]]:
+        rows = [
+            row for row in answers.find_elements("css selector", "#pair tbody tr:not(.group)") if row.is_displayed()
+        ]
+        cells = [[cell.text for cell in row.find_elements("css selector", "th, td")] for row in rows]
+        return {name: rest for name, *rest in cells}
+
+    shown = lines()
+    assert shown["method"] == ["beta_vae", "beta_tc_vae"]
+    assert shown["beta"] == ["4", "6"]
+    assert shown["mig"] == ["0.000", "0.583"]
+    assert "latents" not in shown  # both have ten
+    assert one(answers, "#pair td.better").text == "0.583"
+    one(answers, "#pair-all").click()
+    assert lines()["latents"] == ["10", "10"]
+    assert "differs" not in one(answers, "#pair tbody tr:not(.differs, .group)").get_attribute("class")
+
+
+def test_a_run_has_its_explorer(answers: Any) -> None:
+    links = answers.find_elements("css selector", "#runs a.explore")
+    assert [link.get_attribute("href").rsplit("/", 3)[1:] for link in links] == [["jobs", "run-0", "explorer.html"]]
+    one(answers, "#runs tbody button").click()
+    assert one(answers, "#run a.explore").text == "Explore it with sliders"
+
+
+def test_a_count_of_verdicts_goes_to_its_claims(answers: Any) -> None:
+    assert not one(answers, "details").get_attribute("open")
+    one(answers, ".summary .tally.v2").click()
+    assert one(answers, "details").get_attribute("open")
+    assert answers.switch_to.active_element.text.startswith("Claim 0")
+    one(answers, ".summary .tally.v2").click()
+    assert answers.switch_to.active_element.text.startswith("Claim 1")

@@ -14,7 +14,7 @@ from unbraid.errors import InputError
 
 COMMANDS = {
     "data": "List, show and fetch data sets.",
-    "demo": "Train three methods on data drawn here, and show what they learned.",
+    "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",

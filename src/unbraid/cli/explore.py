@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import webbrowser
 from pathlib import Path
 
 import click
 
+from unbraid.cli._browser import open_page
 from unbraid.cli._group import PATH, say
 
 
@@ -31,7 +29,7 @@ def command(runs: tuple[Path, ...], out: Path | None, names: Path | None, serve:
     path = page.explore(runs[0] if len(runs) == 1 else runs, out, names=names)
     click.echo(path)
     if opens:
-        _open(path.resolve().as_uri())
+        open_page(path.resolve().as_uri())
 
 
 def _serve(runs: tuple[Path, ...], names: Path | None, opens: bool) -> None:
@@ -45,12 +43,5 @@ def _serve(runs: tuple[Path, ...], names: Path | None, opens: bool) -> None:
         click.echo(server.address)
         say("serving until you press Ctrl-C")
         if opens:
-            _open(server.address)
+            open_page(server.address)
         server.serve_forever()
-
-
-def _open(address: str) -> None:
-    """Open a browser where there is a screen for one."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return
-    webbrowser.open(address)

@@ -17,10 +17,17 @@ from unbraid.studies import report_results, write_report
 @click.option("--out", type=PATH, help="Where to write the report.  [default: FOLDER/report]")
 @click.option("--readme", type=PATH, help="Also put the verdicts into this Markdown file, between its marks.")
 @click.option("--draw", type=int, default=12, help="Draw the pictures of up to this many runs.")
+@click.option("--explore", type=int, default=0, help="Write pages with sliders for up to this many runs.")
 @click.option("--results", metavar="SCALE", help="FOLDER is a study's name: the page of the results kept with it.")
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
 def command(
-    folder: Path, out: Path | None, readme: Path | None, draw: int, results: str | None, keep: Path | None
+    folder: Path,
+    out: Path | None,
+    readme: Path | None,
+    draw: int,
+    explore: int,
+    results: str | None,
+    keep: Path | None,
 ) -> None:
     """Write a page about a study or any folder of runs.
 
@@ -34,4 +41,4 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw, keep))
+    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore=explore))

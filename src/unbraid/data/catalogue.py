@@ -82,7 +82,7 @@ def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
     hold rows out.
     """
     entry, typed = declared(name), typed_settings(name, settings)
-    own = {setting: value for setting, value in typed.items() if setting in entry.settings()}
+    own = {setting: value for setting, value in typed.items() if setting in entry.settings}
     data = entry.open(resolution=resolution, **own)
     data.opened = {"name": name, "resolution": resolution, "settings": own}
     for wrapper in WRAPPERS:
@@ -115,7 +115,7 @@ def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def typed_settings(name: str, settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings of a data set, checked; those of WRAPPERS in the type of their defaults."""
-    own = declared(name).settings()
+    own = declared(name).settings
     defaults = {setting: default for wrapper in WRAPPERS for setting, default in wrapper.defaults.items()}
     for setting in settings:
         if setting not in own and setting not in defaults:

@@ -52,6 +52,7 @@ class DataSet:
         """Whether it can be opened on this machine without a download."""
         return self.embedded or all(stored(file) is not None for file in self.files)
 
+    @cached_property
     def settings(self) -> set[str]:
         """What `open` takes besides the resolution."""
         bound = self.open.keywords if isinstance(self.open, partial) else {}

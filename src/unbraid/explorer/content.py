@@ -9,7 +9,6 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,18 +117,6 @@ class _Known:
         """Random rows of it, always the same ones."""
         chosen = torch.randperm(len(self.finite), generator=torch.Generator().manual_seed(0))[:count]
         return self.finite[chosen]
-
-
-def read_names(path: Path, id: str) -> dict[str, str]:
-    """The latents' names for the run `id` in a names.json that a page has written."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as names of latents: {error}") from error
-    names = found.get(id, {}) if isinstance(found, dict) else None
-    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-        raise InputError(f'{path} is not a file of names; expected {{"{id}": {{"z0": "size"}}}}')
-    return names
 
 
 def _numbers(tree: Any) -> Any:
@@ -345,4 +332,4 @@ def thumbnail(content: Content, rows: int = 5, columns: int = 7) -> str | None:
     return picture_address(Image.fromarray(sheet[..., 0] if channels == 1 else sheet))
 
 
-__all__ = ["Content", "Network", "content_of", "picture_address", "read_names", "shown", "thumbnail"]
+__all__ = ["Content", "Network", "content_of", "picture_address", "shown", "thumbnail"]

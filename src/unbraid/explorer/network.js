@@ -377,9 +377,21 @@ const STEPS = {
     };
   },
 
+  norm(net, [source], value, { count }) {
+    return () => {
+      const floats = net.floats;
+      for (let i = 0, at = source.at; i < product(value.shape); i++) {
+        let sum = 0;
+        for (const end = at + count; at < end; at++) sum += floats[at] * floats[at];
+        floats[value.at + i] = Math.sqrt(sum);
+      }
+    };
+  },
+
   add: (net, sources, value) => pairwise(net, sources, value, (a, b) => a + b),
   sub: (net, sources, value) => pairwise(net, sources, value, (a, b) => a - b),
   mul: (net, sources, value) => pairwise(net, sources, value, (a, b) => a * b),
+  div: (net, sources, value) => pairwise(net, sources, value, (a, b) => a / b),
   maxpool: (net, sources, value, settings) => pool(net, sources, value, settings, true),
   avgpool: (net, sources, value, settings) => pool(net, sources, value, settings, false),
 };

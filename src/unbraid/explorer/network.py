@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,11 @@ class _Value:
 
 class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Runs operations as usual, and notes those whose inputs depend on the example."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Whether PyTorch shields it from its compiler, which takes seconds to import and is not used here."""
+        return False
 
     def __init__(self, example: Tensor, name: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -236,8 +241,21 @@ class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def finish(self, result: Tensor) -> tuple[tuple[Step, ...], int]:
         if id(result) not in self.values:
             raise InputError(f"the {self.name} does not depend on its input")
-        output = self.read(result)  # may add a step
-        return tuple(self.steps), output
+        return _used(self.steps, self.read(result))
+
+
+def _used(steps: Sequence[Step], output: int) -> tuple[tuple[Step, ...], int]:
+    """The steps that an output depends on, and its new number: an encoder may compute more than its codes."""
+    needed = {output}
+    for number in range(len(steps), 0, -1):
+        if number in needed:
+            needed.update(steps[number - 1].inputs)
+    kept = [number for number in range(1, len(steps) + 1) if number in needed]
+    numbers = {0: 0} | {number: new for new, number in enumerate(kept, 1)}
+    renumbered = (
+        replace(step, inputs=tuple(numbers[i] for i in step.inputs)) for step in (steps[number - 1] for number in kept)
+    )
+    return tuple(renumbered), numbers[output]
 
 
 def _identity(shape: Sequence[int]) -> Tensor:
@@ -324,13 +342,13 @@ def _group_norm(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Valu
 
 
 def _arithmetic(op: str) -> Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]:
-    """x + c, x - c, c - x, x·c, x / c with a constant, or the sum or product of two results of the same shape."""
+    """x + c, x - c, c - x, x·c, x / c with a constant, or two results of the same shape so combined."""
 
     def step(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Value:
         left, right, alpha = given["self"], given["other"], float(given.get("alpha", 1) or 1)
         traced = [isinstance(side, Tensor) and id(side) in tracer.values for side in (left, right)]
         if all(traced):
-            if left.shape != right.shape or alpha != 1 or op == "div":
+            if left.shape != right.shape or alpha != 1:
                 raise tracer.unknown(f"aten.{op} of results of different shapes")
             sources = (tracer.read(left), tracer.read(right))
             return _Value(tracer.step(op, sources, out.shape[1:]), _identity(out.shape))
@@ -369,7 +387,7 @@ def _reverse_sub(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Val
 
 
 def _reduce(op: str) -> Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]:
-    """The mean or sum over the last dimensions."""
+    """The mean, sum or Euclidean norm over the last dimensions."""
 
     def step(tracer: _Tracer, given: Mapping[str, Any], out: Tensor) -> _Value:
         source = given["self"]
@@ -377,6 +395,10 @@ def _reduce(op: str) -> Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]:
         if dims != list(range(dims[0], source.ndim)) or (dims[0] == 0 and source.shape[0] > 1):
             raise tracer.unknown(f"aten.{op} over other than the last dimensions")
         count = math.prod(source.shape[dim] for dim in dims)
+        if op == "norm":
+            if given["ord"] != 2:
+                raise tracer.unknown(f"a norm of order {given['ord']}")
+            return tracer.result("norm", source, out, {"count": count})
         scale = 1 / count if op == "mean" else 1.0
         return tracer.result("reduce", source, out, {"count": count, "scale": scale})
 
@@ -418,9 +440,10 @@ _STEPS: dict[str, Callable[[_Tracer, Mapping[str, Any], Tensor], _Value]] = {
     "_native_batch_norm_legit_no_training": _batch_norm, "native_layer_norm": _layer_norm,
     "native_group_norm": _group_norm, "add": _arithmetic("add"), "sub": _arithmetic("sub"),
     "mul": _arithmetic("mul"), "div": _arithmetic("div"), "rsub": _reverse_sub, "mean": _reduce("mean"),
-    "sum": _reduce("sum"), "max_pool2d_with_indices": _pool("maxpool"), "avg_pool2d": _pool("avgpool"),
-    "_adaptive_avg_pool2d": _pool_to_one, "relu": _activation("relu"), "tanh": _activation("tanh"),
-    "sigmoid": _activation("sigmoid"), "leaky_relu": _activation("leaky", slope="negative_slope"),
+    "sum": _reduce("sum"), "linalg_vector_norm": _reduce("norm"), "max_pool2d_with_indices": _pool("maxpool"),
+    "avg_pool2d": _pool("avgpool"), "_adaptive_avg_pool2d": _pool_to_one, "relu": _activation("relu"),
+    "tanh": _activation("tanh"), "sigmoid": _activation("sigmoid"),
+    "leaky_relu": _activation("leaky", slope="negative_slope"),
     "elu": _activation("elu", alpha="alpha", scale="scale", input_scale="input_scale"),
     "silu": _activation("silu"), "gelu": _activation("gelu", approximate="approximate"),
     "softplus": _activation("softplus", beta="beta"), "hardtanh": _activation("clamp", low="min_val", high="max_val"),

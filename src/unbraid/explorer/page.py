@@ -17,7 +17,8 @@ from typing import Any
 from unbraid.data import FactorData
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
-from unbraid.explorer.content import Content, content_of, read_names, thumbnail
+from unbraid.explorer.content import Content, content_of, thumbnail
+from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import Field, fields
-from functools import cached_property
+from dataclasses import fields
+from functools import cache, cached_property
 from inspect import get_annotations
 from pathlib import Path
 from typing import Any, ClassVar
@@ -61,24 +61,21 @@ class Job(ABC):
     @cached_property
     def needs(self) -> tuple[Job, ...]:
         """The jobs among its fields, in order."""
-        return tuple(job for one in _fields(self) for job in _jobs(getattr(self, one.name)))
+        return tuple(job for name in _fields(type(self)) for job in _jobs(getattr(self, name)))
 
     def content(self) -> dict[str, Any]:
         """All that changes its numbers, as JSON can hold it: no paths, no worker counts."""
-        content: dict[str, Any] = {}
-        for one in _fields(self):
-            if one.metadata.get("numbers", True):
-                value = getattr(self, one.name)
-                needed = [job.id for job in _jobs(value)]
-                if needed:
-                    content[one.name] = needed[0] if isinstance(value, Job) else needed
-                    continue
-                written = self.written(one.name, value)
-                try:
-                    content[one.name] = plain(written)
-                except InputError as error:
-                    raise InputError(f"{one.name} of {self.label}: {error}") from error
-        return content
+        return {name: self._written(name) for name, counts in _fields(type(self)).items() if counts}
+
+    def _written(self, name: str) -> Any:
+        value = getattr(self, name)
+        if jobs := _jobs(value):
+            return value.id if isinstance(value, Job) else [job.id for job in jobs]
+        written = self.written(name, value)
+        try:
+            return plain(written)
+        except InputError as error:
+            raise InputError(f"{name} of {self.label}: {error}") from error
 
     @cached_property
     def id(self) -> str:
@@ -92,15 +89,17 @@ class Job(ABC):
         return {**self.content(), "needs": needs, "id": self.id, "kind": type(self).__name__, "label": self.label}
 
 
-def _fields(job: Job) -> tuple[Field[Any], ...]:
-    return fields(job)  # type: ignore[arg-type]  # subclasses are dataclasses
+@cache  # a study of thousands of jobs is planned in a second
+def _fields(kind: type[Job]) -> dict[str, bool]:
+    """The names of a kind's fields, and whether each changes its numbers."""
+    return {one.name: one.metadata.get("numbers", True) for one in fields(kind)}  # type: ignore[arg-type]
 
 
 def _jobs(value: Any) -> tuple[Job, ...]:
     """The jobs that a field holds."""
-    if isinstance(value, Job):
-        return (value,)
-    return value if isinstance(value, tuple) and value and all(isinstance(one, Job) for one in value) else ()
+    if type(value) is tuple:
+        return value if value and all(isinstance(one, Job) for one in value) else ()
+    return (value,) if isinstance(value, Job) else ()
 
 
 def ordered(jobs: Iterable[Job]) -> list[Job]:

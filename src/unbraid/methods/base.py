@@ -31,6 +31,16 @@ class Encoding:
     """(n, p): what a projection network makes of the codes, where the loss is one of that."""
 
 
+@dataclass(frozen=True)
+class _Adam:
+    """What an optimiser is built from."""
+
+    parameters: list[nn.Parameter]
+    rate: str
+    """The live hyperparameter that is its learning rate."""
+    betas: tuple[float, float]
+
+
 class Method(nn.Module, ABC):
     """A learner: networks, optimisers, and what one step does.
 
@@ -55,8 +65,8 @@ class Method(nn.Module, ABC):
         self.hp = config.live()
         self.steps = 0
         self.precision = "fp32"
-        self.optimisers: dict[str, torch.optim.Optimizer] = {}
-        self._rates: dict[str, str] = {}  # the hyperparameter that is the learning rate of each optimiser
+        self._adams: dict[str, _Adam] = {}
+        self._optimisers: dict[str, torch.optim.Optimizer] = {}  # built on first use
 
     @abstractmethod
     def update(self, batch: Batch) -> Terms:
@@ -110,8 +120,17 @@ class Method(nn.Module, ABC):
         betas: tuple[float, float] = (0.9, 0.999),
     ) -> None:
         """Add the optimiser `name`: Adam, its step fused, its learning rate the live hyperparameter `rate`."""
-        self.optimisers[name] = torch.optim.Adam(parameters, self.hp[rate], betas=betas, eps=1e-8, fused=True)
-        self._rates[name] = rate
+        self._adams[name] = _Adam(list(parameters), rate, betas)
+
+    @property
+    def optimisers(self) -> dict[str, torch.optim.Optimizer]:
+        """By name. They are built on first use: a trained model needs none, and the first costs PyTorch seconds."""
+        for name, adam in self._adams.items():
+            if name not in self._optimisers:
+                self._optimisers[name] = torch.optim.Adam(
+                    adam.parameters, self.hp[adam.rate], betas=adam.betas, eps=1e-8, fused=True
+                )
+        return self._optimisers
 
     def descend(self, name: str, loss: Tensor, decay: float = 1.0) -> None:
         """One step of the optimiser `name` down the gradient of `loss`, its learning rate times `decay`."""
@@ -122,7 +141,7 @@ class Method(nn.Module, ABC):
     def step(self, name: str, decay: float = 1.0) -> None:
         """One step of the optimiser `name` by the gradients of its parameters, its learning rate times `decay`."""
         for group in self.optimisers[name].param_groups:
-            group["lr"] = self.hp[self._rates[name]] * decay
+            group["lr"] = self.hp[self._adams[name].rate] * decay
         self.optimisers[name].step()
 
     @property
@@ -132,13 +151,13 @@ class Method(nn.Module, ABC):
     def prepare(self, device: str | torch.device, precision: str) -> Method:
         """Move to a device and choose the precision, `fp32` or `bf16`."""
         self.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        _state.lay_out(self.optimisers.values())
+        _state.lay_out(self._optimisers.values())
         self.precision = precision
         return self
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        _state.store(destination, prefix, self.steps, self.hp, self.optimisers)
+        _state.store(destination, prefix, self.steps, self.hp, self._optimisers)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         taken = _state.take(state_dict, prefix)

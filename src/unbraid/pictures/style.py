@@ -5,69 +5,41 @@ Drawings are matplotlib Figures made without pyplot, so that nothing is kept ope
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from unbraid.pictures.names import method_name
+
 Array = np.ndarray[Any, Any]
 
 # A method keeps its colour and its mark in every drawing; colour-blind readers can distinguish the colours.
 STYLES = {
-    "beta_vae": ("β-VAE", "#0072B2", "o"),
-    "factor_vae": ("FactorVAE", "#E69F00", "s"),
-    "beta_tc_vae": ("β-TCVAE", "#56B4E9", "^"),
-    "dip_vae_i": ("DIP-VAE-I", "#009E73", "D"),
-    "dip_vae_ii": ("DIP-VAE-II", "#CC79A7", "v"),
-    "annealed_vae": ("AnnealedVAE", "#B03A2E", "P"),
-    "autoencoder": ("Autoencoder", "#777777", "X"),
-}
-DATA = {
-    "dsprites": "dSprites",
-    "color_dsprites": "Color-dSprites",
-    "noisy_dsprites": "Noisy-dSprites",
-    "scream_dsprites": "Scream-dSprites",
-    "small_norb": "SmallNORB",
-    "cars3d": "Cars3D",
-    "shapes3d": "Shapes3D",
-    "arm3d": "Arm3D",
-    "mpi3d_toy": "MPI3D toy",
-    "mpi3d_realistic": "MPI3D realistic",
-    "mpi3d_real": "MPI3D real",
-    "cmnist": "CMNIST",
-    "flowers102": "Oxford Flowers",
+    "beta_vae": ("#0072B2", "o"),
+    "factor_vae": ("#E69F00", "s"),
+    "beta_tc_vae": ("#56B4E9", "^"),
+    "dip_vae_i": ("#009E73", "D"),
+    "dip_vae_ii": ("#CC79A7", "v"),
+    "annealed_vae": ("#B03A2E", "P"),
+    "autoencoder": ("#777777", "X"),
 }
 FAINT = "#888888"
 
 
-def method_name(method: str) -> str:
-    """The paper's spelling."""
-    return STYLES[method][0] if method in STYLES else method
-
-
 def method_colour(method: str) -> str:
-    return STYLES[method][1] if method in STYLES else "#333333"
+    return STYLES[method][0] if method in STYLES else "#333333"
 
 
 def method_mark(method: str) -> str:
-    return STYLES[method][2] if method in STYLES else "."
-
-
-def data_name(data: str) -> str:
-    """The paper's spelling; files of the original authors are marked official."""
-    plain = data.removesuffix("_official")
-    return DATA.get(plain, plain) + (" (official)" if data != plain else "")
-
-
-def data_order(names: Iterable[str]) -> list[str]:
-    """Each data set once, in the order of the papers, then others by name."""
-    order = {name: index for index, name in enumerate(DATA)}
-    return sorted(set(names), key=lambda name: (order.get(name.removesuffix("_official"), len(order)), name))
+    return STYLES[method][1] if method in STYLES else "."
 
 
 def panels(
@@ -128,17 +100,34 @@ def legend(drawing: Drawing, methods: Sequence[str], lines: bool = False) -> Non
         )
 
 
-def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0) -> None:
-    """A cloud of models, rasterised: there may be thousands."""
-    axis.scatter(
-        x, y, s=size, color=method_colour(method), marker=method_mark(method), alpha=0.65, linewidths=0,
-        rasterized=True,
-    )  # fmt: skip
+def label(artist: Artist, series: str = "", runs: Sequence[str] = ()) -> None:
+    """Say which entry of the legend an artist belongs to, and of which run each of its points is: the page reads it.
+
+    Without a label an artist belongs to the entry that has its colour. `runs` are folders, as in the table of runs.
+    """
+    artist.set_gid(json.dumps({"series": series, "runs": [str(run) for run in runs]}))
 
 
-def line(axis: Axes, x: Array, y: Array, method: str) -> None:
-    """A method's values as a line with marks."""
-    axis.plot(x, y, color=method_colour(method), marker=method_mark(method), markersize=3.2, linewidth=1.1)
+def label_of(artist: Artist) -> tuple[str, list[str]]:
+    """The series and the runs that `label` was given, empty where it was not called."""
+    gid = artist.get_gid()
+    found = json.loads(gid) if gid and gid.startswith("{") else {}
+    return found.get("series", ""), found.get("runs", [])
+
+
+def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0, runs: Sequence[str] | None = None) -> None:
+    """A cloud of models, one run each where `runs` are given."""
+    known = np.isfinite(x) & np.isfinite(y)
+    cloud = axis.scatter(
+        x[known], y[known], s=size, color=method_colour(method), marker=method_mark(method), alpha=0.65, linewidths=0
+    )
+    label(cloud, method_name(method), [] if runs is None else list(np.asarray(runs, object)[known]))
+
+
+def line(axis: Axes, x: Array, y: Array, method: str, runs: Sequence[str] | None = None) -> None:
+    """A method's values as a line with marks, one run each where `runs` are given."""
+    (drawn,) = axis.plot(x, y, color=method_colour(method), marker=method_mark(method), markersize=3.2, linewidth=1.1)
+    label(drawn, method_name(method), runs or ())
 
 
 def correlations(axis: Axes, matrix: Array, rows: Sequence[str], columns: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics.elbo import ACTIVE
 from unbraid.pictures.embeddings import save_umap
 from unbraid.pictures.sheets import Strip, save, save_animation, sheet, tiles
+from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
 
@@ -83,7 +84,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
     if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
-    shown = latents(representation)
+    shown, names = latents(representation), _names(run)
     images, codes = _examples(run, method, representation, data, 24, rng)
     strips = [
         strip
@@ -91,13 +92,13 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
         for strip in reconstructions(method, images[start : start + 12], codes[start : start + 12])
     ]
     paths = [save(sheet(title, "originals above their reconstructions", strips), out / "reconstructions.png")]
-    paths.append(save(_traversal_sheet(method, codes[0], shown, title), out / "traversals.png"))
+    paths.append(save(_traversal_sheet(method, codes[0], shown, title, names), out / "traversals.png"))
     paths.append(save_animation(_frames(method, codes[:4], shown), out / "traversals.gif"))
     if method.code_groups is not None:
         strips = exchanges(method, images[:12], codes[:12], method.code_groups)
         paths.append(save(sheet(title, "the first original with one feature of each", strips), out / "exchanges.png"))
     if "codes" in method.needs:
-        paths.append(save(unit_traversals(method, images[0], codes[0], title), out / "unit_traversals.png"))
+        paths.append(save(unit_traversals(method, images[0], codes[0], title, names), out / "unit_traversals.png"))
     return paths
 
 
@@ -127,20 +128,34 @@ def exchanges(method: Method, images: Tensor, codes: Tensor, groups: list[list[i
 UNIT = torch.linspace(-1, 1, 21)  # multitask, section 4.2.2
 
 
-def unit_traversals(method: Method, image: Tensor, code: Tensor, title: str) -> Image.Image:
+def unit_traversals(
+    method: Method, image: Tensor, code: Tensor, title: str, names: Mapping[str, str] | None = None
+) -> Image.Image:
     """An image, its decoded code, and one row per latent that sets it to -1, -0.9, … 1 (multitask, figure 7)."""
     with torch.inference_mode():
         decoded = to_bytes(method.decode(code[None]))
     strips = [Strip("original", image[None]), Strip("reconstruction", decoded)]
-    strips += [Strip(f"latent {latent}", traverse(method, code, latent, UNIT)) for latent in range(len(code))]
+    strips += [Strip(_name(latent, names), traverse(method, code, latent, UNIT)) for latent in range(len(code))]
     return sheet(title, "each row sets one latent of the same image to -1, -0.9, … 1", strips)
 
 
-def _traversal_sheet(method: Method, code: Tensor, shown: Latents, title: str, columns: int = 11) -> Image.Image:
+def _names(run: Run) -> dict[str, str]:
+    """What people called the latents in the explorer, where they did."""
+    path = run.folder / "names.json"
+    return read_names(path, run.config.id) if path.is_file() else {}
+
+
+def _name(latent: int, names: Mapping[str, str] | None) -> str:
+    return (names or {}).get(f"z{latent}") or f"latent {latent}"
+
+
+def _traversal_sheet(
+    method: Method, code: Tensor, shown: Latents, title: str, names: Mapping[str, str], columns: int = 11
+) -> Image.Image:
     strips = []
     for latent in shown.order:
         values = torch.linspace(float(shown.low[latent]), float(shown.high[latent]), columns)
-        strips.append(Strip(f"latent {latent}", traverse(method, code, latent, values), shown.note(latent)))
+        strips.append(Strip(_name(latent, names), traverse(method, code, latent, values), shown.note(latent)))
     order = "by KL, -2 to 2" if shown.kl is not None else "by variance, ±2 standard deviations"
     return sheet(title, f"each row moves one latent of the same image: {order}", strips)
 

@@ -297,7 +297,8 @@ def rank_correlation(first: Array, second: Array) -> Estimate:
 
     Or (data sets, settings, seeds): the mean over data sets on Fisher's scale. It speaks of a setting drawn from those
     given and a seed of its own. Its interval comes from leaving out one model at a time within its setting, from three
-    seeds per setting on. Correlations beyond ±0.95 over six settings or fewer are covered less often, down to 85 %.
+    seeds per setting on; settings with fewer are left out where others have them. Correlations beyond ±0.95 over six
+    settings or fewer are covered less often, down to 70 % where scores tie.
     """
     a, b = (np.asarray(scores, float) for scores in (first, second))
     if a.shape != b.shape or a.ndim not in (2, 3):
@@ -332,7 +333,7 @@ class _Correlation:
 
 def _spearman(x: Array, y: Array) -> _Correlation | None:
     """Of scores (settings, seeds); None where it is not defined."""
-    both = np.isfinite(x) & np.isfinite(y)
+    both = _with_seeds(np.isfinite(x) & np.isfinite(y))
     settings, a, b = np.nonzero(both)[0], x[both], y[both]
     count = len(a)
     if count < 4:
@@ -368,6 +369,15 @@ def _spearman(x: Array, y: Array) -> _Correlation | None:
     return _Correlation(value, scaled, variance, PRIOR + _freedom(parts, sizes - 1.0), int(sizes.min()))
 
 
+def _with_seeds(there: Array) -> Array:
+    """Which models (settings, seeds) of those there are to take: of settings with three seeds, or all without two such.
+
+    A setting of which models failed does not take the interval from all others.
+    """
+    enough = there.sum(1, keepdims=True) >= SEEDS
+    return np.asarray(there & enough if enough.sum() > 1 else there)
+
+
 def _split(values: Array, groups: Array) -> list[Array]:
     """The values of each group."""
     return [values[groups == group] for group in np.unique(groups)]
@@ -379,12 +389,13 @@ def trend(scores: Array) -> Estimate:
     The probability that of two models of different strengths the stronger one has the higher score, minus that of the
     lower one. Unlike Spearman's and Kendall's correlations it reaches ±1 whatever the number of seeds per strength. The
     interval is a score interval as Wilson's (1927) for shares, its variance partly by theory (no trend; Jonckheere
-    1954) and partly over seeds. From three seeds per strength on.
+    1954) and partly over seeds. From three seeds per strength on; strengths with fewer are left out as settings are in
+    `rank_correlation`.
     """
     table = np.asarray(scores, float)
     if table.ndim != 2:
         raise InputError(f"there are scores of shape {table.shape}; expected (strengths, seeds)")
-    there = np.isfinite(table)
+    there = _with_seeds(np.isfinite(table))
     strengths, values, sizes = np.nonzero(there)[0], table[there], there.sum(1)
     sizes = sizes[sizes > 0]
     order = np.sign(strengths - strengths[:, None])
@@ -415,12 +426,13 @@ def setting_correlation(first: Array, second: Array) -> Estimate:
     The correlation, over settings, of a setting's expected rank among all models. What seeds add to the spread of a
     setting's mean rank is taken off, which a correlation of the means themselves would be pulled to 0 by. The two data
     sets need not have the same seeds. Not known where settings differ no more than seeds do. From three seeds per
-    setting on.
+    setting on; settings with fewer are left out where three others have them.
     """
     a, b = (np.asarray(scores, float) for scores in (first, second))
     if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
         raise InputError(f"there are scores of shapes {a.shape} and {b.shape}; expected two of (settings, seeds)")
-    kept = np.isfinite(a).any(1) & np.isfinite(b).any(1)
+    kept = np.minimum(np.isfinite(a).sum(1), np.isfinite(b).sum(1))
+    kept = kept >= (SEEDS if (kept >= SEEDS).sum() > 2 else 1)
     tables = [_Ranks.of(a[kept]), _Ranks.of(b[kept])]
     if kept.sum() < 3 or min(table.counts.min() for table in tables) < 2:
         return UNKNOWN

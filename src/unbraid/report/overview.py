@@ -10,6 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
+from unbraid.pictures import style
+from unbraid.pictures.names import direction, method_name
+from unbraid.pictures.style import label
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.runs import PICTURES, choose, main_scores, names, pictures, reasons
 
@@ -18,6 +21,7 @@ MANY = 50  # runs of a kind above which a chart shows their quartiles
 ROWS = 20  # runs, or reasons, that a table lists one by one
 STANDING = ("done", "queued", "running")  # states of runs that nothing is wrong with
 SHOWN = 12  # runs whose pictures are on the page
+UNFOLDED = 4  # of them, whose pictures show at once
 _TITLES = {"unit_traversals": "Traversals from −1 to 1", "umap": "UMAP of the codes"}
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#882255")  # by Okabe and Ito
 
@@ -42,13 +46,15 @@ def _scores(runs: pd.DataFrame) -> Section:
     scores = main_scores(runs)
     scored = runs[runs[scores].notna().any(axis=1)]
     if len(scored) <= FEW:
-        groups, text = pd.Series(names(scored), index=scored.index), "A dot is a run."
+        groups, text = pd.Series(names(scored), index=scored.index), "One dot per run."
     else:
-        groups, text = _kinds(scored), "A dot is a run; runs of one method share a line and a colour."
+        groups, text = _kinds(scored), "One dot per run; runs of one method share a line and a colour."
         if groups.value_counts().max() > MANY:
             text = "Of the runs of one method: the median (dot), the quartiles (thick line) and the range (thin line)."
-    figure = Figure("scores", "Scores of the runs", dots(scored, scores, groups))
-    return Section("Scores", f"{text} Higher is better in each of them.", [figure])
+    directions = {direction(score) for score in scores}
+    text += f" {directions.pop().capitalize()} in each of them." if len(directions) == 1 else ""
+    figure = Figure("scores", "Scores of the runs", dots(scored, scores, groups), "One panel per score.")
+    return Section("Scores", text, [figure])
 
 
 def _kinds(runs: pd.DataFrame) -> pd.Series[Any]:
@@ -62,38 +68,44 @@ def _kinds(runs: pd.DataFrame) -> pd.Series[Any]:
 
 
 def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawing:
-    """A row for each score, and in it a line of dots for each group of runs."""
+    """A panel for each score, and in it a line of dots for each group of runs."""
     kinds = list(dict.fromkeys(groups))
-    step = len(kinds) + 1.5
-    drawing = Drawing(figsize=(7.2, 1.0 + 0.15 * step * len(scores) + 0.2 * -(-len(kinds) // 2)), layout="constrained")
-    axis = drawing.add_subplot()
-    for row, score in enumerate(scores):
-        axis.axhspan(row * step - 0.75, row * step + step - 0.75, color="#000000", alpha=0.03 * (row % 2), lw=0)
+    head = 0.3 + 0.2 * -(-len(kinds) // 3)
+    drawing, axes = style.wrapped(len(scores), 3, 2.9, 0.85 + 0.16 * len(kinds), head)
+    known = all(kind in style.STYLES for kind in kinds)
+    for axis, score in zip(axes, scores, strict=True):
         for line, kind in enumerate(kinds):
-            values = runs.loc[groups == kind, score].dropna()
-            style: dict[str, Any] = {"color": COLOURS[line % len(COLOURS)], "label": kind if row == 0 else None}
-            _line(axis, values, row * step + line + 0.25, 6 if len(runs) <= FEW else 4, style)
-    axis.set_yticks([row * step + (len(kinds) - 0.5) / 2 for row in range(len(scores))])
-    axis.set_yticklabels([score.removeprefix("scores.") for score in scores])
-    axis.set_ylim(len(scores) * step - 0.75, -0.75)
-    low, high = float(runs[scores].min(axis=None)), float(runs[scores].max(axis=None))
-    axis.set_xlim(min(0.0, low) - 0.02, max(1.0, high) + 0.02)
-    axis.grid(axis="x", color="#000000", alpha=0.12, lw=0.6)
-    axis.tick_params(length=0)
-    axis.spines[:].set_visible(False)
-    drawing.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.2, columnspacing=1.2)
+            colour = style.method_colour(kind) if known else COLOURS[line % len(COLOURS)]
+            name = method_name(str(kind))
+            own = runs[(groups == kind) & runs[score].notna()]
+            _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, colour, name)
+            label(axis.lines[-1], name, list(own.get("run", [])) if len(own) <= MANY else [])
+        axis.set_title(score.removeprefix("scores."), fontsize=9)
+        axis.set_xlabel(direction(score), fontsize=8, color=style.FAINT)
+        axis.set_yticks([])
+        axis.set_ylim(len(kinds) - 0.4, -0.6)
+        axis.spines["left"].set_visible(False)
+        if runs[score].min() >= 0 and runs[score].max() <= 1:
+            axis.set_xlim(-0.02, 1.02)
+    handles = axes[0].get_legend_handles_labels()[0]
+    drawing.legend(
+        handles=handles, loc="outside upper left", ncols=min(3, len(handles)), fontsize=9, frameon=False,
+        handletextpad=0.2, columnspacing=1.2,
+    )  # fmt: skip
     return drawing
 
 
-def _line(axis: Axes, values: pd.Series[Any], height: float, size: float, style: dict[str, Any]) -> None:
+def _line(axis: Axes, values: pd.Series[Any], height: float, size: float, colour: str, name: str) -> None:
     """Dots, or for many runs their range, their quartiles and their median: a page cannot hold a dot for each."""
+    dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": colour, "label": name}
     if len(values) <= MANY:
-        axis.plot(values, [height] * len(values), "o", ms=size, mew=0, alpha=0.9 if len(values) < 10 else 0.6, **style)
+        alpha = 0.9 if len(values) < 10 else 0.6
+        axis.plot(values, [height] * len(values), ms=size, mew=0, alpha=alpha, **dots)
         return
     low, first, median, third, high = values.quantile([0, 0.25, 0.5, 0.75, 1])
-    axis.plot([low, high], [height] * 2, lw=0.8, color=style["color"], solid_capstyle="butt")
-    axis.plot([first, third], [height] * 2, lw=3, color=style["color"], solid_capstyle="butt")
-    axis.plot([median], [height], "o", ms=5, mew=1, mec="#ffffff", **style)
+    axis.plot([low, high], [height] * 2, lw=0.8, color=colour, solid_capstyle="butt")
+    axis.plot([first, third], [height] * 2, lw=3, color=colour, solid_capstyle="butt")
+    axis.plot([median], [height], ms=5, mew=1, mec="#ffffff", **dots)
 
 
 def _terms(runs: pd.DataFrame, terms: list[str]) -> Section:
@@ -121,7 +133,7 @@ def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None
                 image = _opened(paths[kind])
                 if image is not None:
                     title = f"{_TITLES.get(kind, kind.capitalize())} of {labels[place]}"
-                    items.append(Picture(f"{kind}-{number + 1}", title, image))
+                    items.append(Picture(f"{kind}-{number + 1}", title, image, folded=number >= UNFOLDED))
     if not items:
         return None
     text = "Each row of a traversal moves one latent of the same image."

@@ -1,215 +1,72 @@
-"use strict";
-(() => {
-  const source = document.getElementById("data");
-  if (!source) return; // a report without runs
-  const data = JSON.parse(source.textContent);
-  const find = id => document.getElementById(id);
-  const PAGE = 100; // rows drawn at a time
-  const MISSING = "–";
+const find = id => document.getElementById(id);
 
-  const columns = data.columns.map(column => {
-    let cells = "same" in column ? new Array(data.rows).fill(column.same) : column.values;
-    if (column.words) cells = cells.map(cell => (cell === null ? null : column.words[cell]));
-    else cells = cells.map(cell => (typeof cell === "string" ? Number(cell) : cell)); // infinities
-    const places = column.digits ?? 0;
-    const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
-    return { ...column, cells, numeric: !column.words, format };
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+
+/** A name that may break after its dots and underscores. */
+const breakable = name => name.split(/(?<=[._])/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
+
+/** Close a dialog by its button or by a press beside it. */
+const closable = (dialog, button) => {
+  button.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", event => { if (event.target === dialog) dialog.close(); });
+};
+
+// Pictures: a press shows them as large as the window allows, the next one twice as large.
+
+const ENLARGED = 4; // times a picture's own size, at most
+let fitting = 1;
+
+const zoomBy = (factor, event) => {
+  const box = find("zoom-body");
+  const image = find("zoom-image");
+  const before = image.getBoundingClientRect();
+  const [x, y] = event ? [(event.clientX - before.left) / before.width, (event.clientY - before.top) / before.height] : [0, 0];
+  image.style.width = `${image.naturalWidth * factor}px`;
+  image.style.imageRendering = factor > 1.5 ? "pixelated" : "auto";
+  if (event) box.scrollTo(x * image.offsetWidth - box.clientWidth / 2, y * image.offsetHeight - box.clientHeight / 2);
+};
+
+const enlarge = picture => {
+  const image = find("zoom-image");
+  image.alt = picture.alt;
+  image.src = picture.currentSrc || picture.src;
+  find("zoom-name").textContent = picture.alt;
+  find("zoom").showModal();
+  const box = find("zoom-body");
+  image.decode().then(() => {
+    fitting = Math.min(ENLARGED, box.clientWidth / image.naturalWidth, box.clientHeight / image.naturalHeight);
+    zoomBy(fitting);
+    find("zoom").classList.remove("larger");
   });
+};
 
-  const text = (column, row) => {
-    const value = column.cells[row];
-    if (value === null || value === "") return MISSING;
-    if (!column.numeric) return value;
-    if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
-    return column.digits === null ? String(Number(value.toPrecision(4))) : column.format.format(value);
-  };
+document.addEventListener("click", event => {
+  const picture = event.target.closest?.(".zoom")?.querySelector("img");
+  if (picture) enlarge(picture);
+});
+find("zoom-image").addEventListener("click", event => {
+  const larger = find("zoom").classList.toggle("larger");
+  zoomBy(larger ? Math.max(2 * fitting, 1) : fitting, event);
+});
+closable(find("zoom"), find("zoom-close"));
 
-  // What is shown: rows that pass the filter, in order, a page at a time, in some of the columns.
-  let order = [];
-  let page = 0;
-  let sorted = { column: null, descending: false };
-  const shownColumns = () => columns.filter(column => column.main || find("all").checked);
+/** A picture that a press enlarges. */
+const zoomable = image => make("button", { type: "button", className: "zoom", ariaLabel: `Enlarge: ${image.alt}` }, image);
 
-  const named = name => columns.find(column => column.name === name) ?? columns.find(column => column.label === name);
-  const compare = {
-    "=": (a, b) => a === b, "!=": (a, b) => a !== b,
-    "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
-  };
+// Verdicts: a press on how many there are goes to the first of them, another to the next.
 
-  const words = columns.filter(column => !column.numeric);
-  const haystack = Array.from({ length: data.rows }, (_, row) =>
-    words.map(column => column.cells[row] ?? "").join("\n").toLowerCase());
-
-  /** A test of rows for one word of the filter; null while a comparison is still being typed. */
-  const test = word => {
-    const [, name, sign, value] = word.match(/^([^<>=!]+)(<=|>=|!=|=|<|>)(.*)$/) ?? [];
-    const column = name && named(name);
-    if (!column) return row => haystack[row].includes(word.toLowerCase());
-    if (value === "") return null;
-    const wanted = column.numeric ? Number(value) : value.toLowerCase();
-    return row => {
-      const cell = column.cells[row];
-      return cell !== null && compare[sign](column.numeric ? cell : cell.toLowerCase(), wanted);
-    };
-  };
-
-  const collator = new Intl.Collator("en", { numeric: true });
-  const arrange = () => {
-    const tests = find("filter").value.split(/\s+/).filter(Boolean).map(test).filter(Boolean);
-    order = [];
-    for (let row = 0; row < data.rows; row++) if (tests.every(passes => passes(row))) order.push(row);
-    const { column, descending } = sorted;
-    if (column) {
-      const cells = column.cells;
-      const sign = descending ? -1 : 1;
-      order.sort((a, b) => {
-        const [x, y] = [cells[a], cells[b]];
-        if (x === null || y === null) return (x === null) - (y === null); // what is missing comes last, either way
-        return sign * (column.numeric ? (x < y ? -1 : x > y ? 1 : 0) : collator.compare(x, y));
-      });
-    }
-    page = 0;
-    drawRows();
-  };
-
-  const make = (tag, properties = {}, ...children) => {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  };
-
-  /** A name that may break after its dots and underscores. */
-  const breakable = name => name.split(/(?<=[._])/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
-
-  const drawHead = () => {
-    const heads = shownColumns().map(column => {
-      const press = make("button", { type: "button", title: column.name });
-      if (column.group) press.append(make("small", {}, column.group));
-      press.append(...breakable(column.label));
-      press.addEventListener("click", () => {
-        sorted = { column, descending: sorted.column === column && !sorted.descending };
-        markSorted();
-        arrange();
-      });
-      const head = make("th", { scope: "col", className: column.numeric ? "number" : "" }, press);
-      head.column = column;
-      return head;
-    });
-    document.querySelector("#runs thead").replaceChildren(make("tr", {}, ...heads));
-    markSorted();
-  };
-
-  const markSorted = () => {
-    for (const head of document.querySelectorAll("#runs thead th")) {
-      if (head.column !== sorted.column) head.removeAttribute("aria-sort");
-      else head.setAttribute("aria-sort", sorted.descending ? "descending" : "ascending");
-    }
-  };
-
-  const drawRows = () => {
-    const shown = shownColumns();
-    const first = page * PAGE;
-    const rows = order.slice(first, first + PAGE).map((row, place) => make("tr", {}, ...shown.map(column => {
-      if (column.name === "run") {
-        const press = make("button", { type: "button" }, text(column, row));
-        press.addEventListener("click", () => open(first + place));
-        return make("th", { scope: "row", title: text(column, row) }, press);
-      }
-      const cell = make("td", { className: column.numeric ? "number" : "" });
-      const words = text(column, row);
-      if (column.name === "state") cell.append(state(words));
-      else cell.textContent = words;
-      if (column.name === "reason") Object.assign(cell, { className: "reason", title: words });
-      return cell;
-    })));
-    if (!rows.length) rows.push(make("tr", {}, make("td", { colSpan: shown.length }, "No run matches.")));
-    document.querySelector("#runs tbody").replaceChildren(...rows);
-    const number = count => count.toLocaleString("en-US");
-    const noun = data.rows === 1 ? "run" : "runs";
-    find("count").textContent = order.length === data.rows
-      ? `${number(data.rows)} ${noun}` : `${number(order.length)} of ${number(data.rows)} ${noun}`;
-    find("pages").hidden = order.length <= PAGE;
-    find("range").textContent = `${number(first + 1)}–${number(Math.min(first + PAGE, order.length))} of ${number(order.length)}`;
-    find("back").disabled = page === 0;
-    find("on").disabled = first + PAGE >= order.length;
-  };
-
-  const state = words => make("span", { className: `state ${words}` }, words);
-
-  const turn = by => {
-    page += by;
-    drawRows();
-    document.querySelector("#runs").parentElement.scrollTop = 0;
-  };
-
-  // One run
-
-  let current = 0; // its place in the order
-  const KINDS = {
-    traversals: "Traversals", unit_traversals: "Traversals from −1 to 1", reconstructions: "Reconstructions",
-    umap: "UMAP of the codes, by factor",
-  };
-
-  const open = place => {
-    current = place;
-    const row = order[place];
-    const column = name => columns.find(found => found.name === name);
-    const name = text(column("run"), row);
-    const standing = column("state") ? column("state").cells[row] : null;
-    find("run-name").replaceChildren(...breakable(name));
-    find("run-back").disabled = place === 0;
-    find("run-on").disabled = place === order.length - 1;
-    const parts = [];
-    if (standing) parts.push(make("p", {}, state(standing)));
-    if (column("reason")?.cells[row]) parts.push(make("p", {}, column("reason").cells[row]));
-    parts.push(...pictures(row, name, standing));
-    const lists = [["", "Run"], ["settings", "Settings"], ["scores", "Scores"], ["terms", "Terms"]].map(list(row));
-    parts.push(make("div", { className: "lists" }, ...lists.filter(Boolean)));
-    find("run-body").replaceChildren(...parts);
-    const dialog = find("run");
-    if (!dialog.open) dialog.showModal();
-    dialog.scrollTop = 0;
-    if (document.activeElement?.disabled) find("run-close").focus(); // a disabled button would swallow the keys
-  };
-
-  const pictures = (row, name, standing) => {
-    const held = data.pictures?.[row] ?? {};
-    const found = Object.entries(KINDS).filter(([kind]) => held[kind]).map(([kind, title]) => {
-      const image = make("img", { alt: `${title} of ${name}` });
-      image.addEventListener("error", () =>
-        image.replaceWith(make("p", { className: "hint" }, `${title}: the file ${kind}.png cannot be shown.`)));
-      image.src = held[kind];
-      return make("figure", {}, make("figcaption", {}, make("b", {}, title)), image);
-    });
-    if (!found.length && data.notes?.[row]) {
-      found.push(make("p", { className: "hint" }, `There are no traversals: ${data.notes[row]}`));
-    } else if (!found.length && standing === "done" && data.folders) {
-      const command = make("code", {}, `unbraid show ${data.folders[row]}`);
-      found.push(make("p", { className: "hint" }, "No traversals were drawn. ", command, " in this folder draws them; then write the report again."));
-    }
-    return found;
-  };
-
-  const list = row => ([group, title]) => {
-    const shown = columns.filter(column => column.group === group && column.cells[row] !== null &&
-      !(group === "" && ["run", "state", "reason"].includes(column.name)));
-    if (!shown.length) return null;
-    const cells = shown.flatMap(column => [make("dt", {}, ...breakable(column.label)), make("dd", {}, text(column, row))]);
-    return make("div", {}, make("h4", {}, title), make("dl", {}, ...cells));
-  };
-
-  find("filter").addEventListener("input", arrange);
-  find("all").addEventListener("change", () => { drawHead(); drawRows(); });
-  find("back").addEventListener("click", () => turn(-1));
-  find("on").addEventListener("click", () => turn(1));
-  find("run-back").addEventListener("click", () => open(current - 1));
-  find("run-on").addEventListener("click", () => open(current + 1));
-  find("run-close").addEventListener("click", () => find("run").close());
-  find("run").addEventListener("click", event => { if (event.target === find("run")) find("run").close(); });
-  find("run").addEventListener("keydown", event => {
-    if (event.key === "ArrowLeft" && current > 0) open(current - 1);
-    if (event.key === "ArrowRight" && current < order.length - 1) open(current + 1);
+for (const press of document.querySelectorAll("button.tally")) {
+  let next = 0;
+  press.addEventListener("click", () => {
+    const scope = press.closest("section") ?? document;
+    const claims = scope.querySelectorAll(`tr.claim.v${press.dataset.verdict}`);
+    const claim = claims[next++ % claims.length];
+    if (claim.closest("details")) claim.closest("details").open = true;
+    claim.scrollIntoView({ block: "center", behavior: "smooth" });
+    claim.focus({ preventScroll: true });
   });
-  drawHead();
-  arrange();
-})();
+}

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.resources import files
@@ -26,28 +26,41 @@ from markdown_it import MarkdownIt
 
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
+from unbraid.pictures.names import method_name
 from unbraid.report import drawings
-from unbraid.report.claims import VERDICTS, Judged
+from unbraid.report.claims import FAILS, HOLDS, VERDICTS, Judged
+from unbraid.report.dots import Dots
 from unbraid.report.numbers import digits, numeric, plain, written
 from unbraid.report.parts import Figure, Picture, Section, Table
-from unbraid.report.runs import choose, columns, pictures, portable
+from unbraid.report.runs import choose, columns, latents, pictures, portable
 
+SCRIPTS = ("page.js", "figures.js", "runs.js")
+UNDECIDED = 3  # claims without a verdict that a section shows unfolded
 EMBEDDED = 6_000_000  # bytes of runs' pictures that the page holds; it links to the others
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "heading", "lheading"])
 
 
-def write(title: str, sections: Sequence[Section], runs: pd.DataFrame, out: Path, draw: int = 12) -> Path:
+def write(
+    title: str,
+    sections: Sequence[Section],
+    runs: pd.DataFrame,
+    out: Path,
+    draw: int = 12,
+    explorers: Mapping[str, Path] | None = None,
+) -> Path:
     """Write `out/report.html` with the figures beside it, and give its path.
 
     `runs` is what `load_runs` gives. A run whose folder has traversals.png and reconstructions.png opens them; of those
-    that are done and have none, up to `draw` get them now.
+    that are done and have none, up to `draw` get them now. A run with an explorer.html in its folder links to it, or
+    to the page that `explorers` has for its folder.
     """
     out = Path(out)
-    page = _Page(out)
-    body = "".join(page.section(section) for section in sections)
     runs = runs.reset_index(drop=True) if "run" in runs else runs
-    body += page.runs(runs, draw)
-    script, style = _file("page.js"), _file("page.css")
+    page = _Page(out, Dots(runs).rows)
+    body = "".join(page.section(section) for section in sections)
+    body += page.runs(runs, draw, explorers or {})
+    script = f'"use strict";\n(() => {{\n{"".join(_file(name) for name in SCRIPTS)}}})();\n'
+    style = _file("page.css")
     text = Template(_file("page.html")).substitute(
         title=html.escape(title),
         policy=f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'",
@@ -67,15 +80,35 @@ def _file(name: str) -> str:
 
 def _summary(sections: Sequence[Section], runs: pd.DataFrame) -> str:
     """How many claims hold and how many runs are done."""
-    verdicts = Counter(item.verdict for section in sections for item in section.items if isinstance(item, Judged))
+    claims = [item for section in sections for item in section.items if isinstance(item, Judged)]
     states = Counter(str(state) for state in runs.get("state", []))
-    lines = []
-    if total := sum(verdicts.values()):
-        counts = [f"{number} {_plural(verdict, number)}" for verdict in VERDICTS if (number := verdicts[verdict])]
-        lines.append(f"{total} {'claim' if total == 1 else 'claims'}: {', '.join(counts)}.")
+    parts = []
+    if claims:
+        noun = "claim" if len(claims) == 1 else "claims"
+        parts.append(f"{_bar(claims)}<p>{len(claims)} {noun}: {_tally(claims)}.</p>")
     counts = [f"{number:,} {html.escape(state)}" for state, number in states.most_common()]
-    lines.append(f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}{': ' if counts else ''}{', '.join(counts)}.")
-    return "".join(f"<p>{line}</p>" for line in lines)
+    noun = "run" if len(runs) == 1 else "runs"
+    parts.append(f"<p>{len(runs):,} {noun}{': ' if counts else ''}{', '.join(counts)}.</p>")
+    return "".join(parts)
+
+
+def _bar(claims: Sequence[Judged]) -> str:
+    """How the verdicts share a line; the words beside it say the same."""
+    counts = Counter(claim.verdict for claim in claims)
+    shares = [(place, counts[verdict]) for place, verdict in enumerate(VERDICTS) if counts[verdict]]
+    parts = "".join(f'<i class="v{place}" style="flex-grow:{count}"></i>' for place, count in shares)
+    return f'<div class="verdicts" aria-hidden="true">{parts}</div>'
+
+
+def _tally(claims: Sequence[Judged]) -> str:
+    """How many claims have each verdict; a press goes to the next of them."""
+    counts = Counter(claim.verdict for claim in claims)
+    return ", ".join(
+        f'<button type="button" class="tally v{place}" data-verdict="{place}">'
+        f"{counts[verdict]} {_plural(verdict, counts[verdict])}</button>"
+        for place, verdict in enumerate(VERDICTS)
+        if counts[verdict]
+    )
 
 
 def _plural(verdict: str, count: int) -> str:
@@ -87,6 +120,7 @@ class _Page:
     """What has been put on the page so far."""
 
     out: Path
+    runs_of: drawings.RunsOf
     contents: list[tuple[str, str]] = field(default_factory=list)
     """Anchor and title of each section."""
     names: set[str] = field(default_factory=set)
@@ -102,11 +136,42 @@ class _Page:
         return path
 
     def section(self, section: Section) -> str:
-        items = ""
-        for kind, found in groupby(section.items, key=type):
-            group = list(found)
-            items += _claims(group) if kind is Judged else "".join(map(self.item, group))
-        return self._section(section.title, _prose(section.text) + items)
+        """Its text and its parts in their order, except that claims without a verdict come last."""
+        claims = [item for item in section.items if isinstance(item, Judged)]
+        undecided = [claim for claim in claims if claim.verdict not in (HOLDS, FAILS)]
+        body = _prose(section.text)
+        if len(claims) > 1:
+            body = f'<div class="tallies">{_bar(claims)}<p>{_tally(claims)}</p></div>{body}'
+        shown = [item for item in section.items if not any(item is claim for claim in undecided)]
+        shown += undecided if len(undecided) <= UNDECIDED else []
+        for judged, items in groupby(shown, key=lambda item: isinstance(item, Judged)):
+            group = list(items)
+            body += _claims(group) if judged else self._parts(group)
+        if len(undecided) > UNDECIDED:
+            counts = Counter(claim.verdict for claim in undecided)
+            words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+            body += f"<details><summary>Claims without a verdict: {words}</summary>{_claims(undecided)}</details>"
+        return self._section(section.title, body)
+
+    def _parts(self, items: Sequence[Any]) -> str:
+        """Figures, pictures and tables, each with those that are folded below it."""
+        groups: list[tuple[str, list[Any]]] = []
+        for item in items:
+            if groups and getattr(item, "folded", False):
+                groups[-1][1].append(item)
+            else:
+                groups.append((self.item(item), []))
+        return f'<div class="parts">{"".join(self._stack(*group) for group in groups)}</div>'
+
+    def _stack(self, part: str, items: Sequence[Any]) -> str:
+        """A part above those that are folded."""
+        if not items:
+            return part
+        titles = "; ".join(html.escape(item.title) for item in items[:3])
+        more = f"; and {len(items) - 3} more" if len(items) > 3 else ""
+        parts = "".join(map(self.item, items))
+        folded = f"<details><summary>More like this: {titles}{more}</summary>{parts}</details>"
+        return f'<div class="stack">{part}{folded}</div>'
 
     def _section(self, title: str, body: str) -> str:
         anchor = f"{len(self.contents) + 1}-{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}".strip("-")
@@ -120,18 +185,22 @@ class _Page:
         if item.name in self.names:
             raise InputError(f"two parts of the report are called '{item.name}'; each needs a name of its own")
         self.names.add(item.name)
-        title, file = html.escape(item.title), ""
+        title, file, size = html.escape(item.title), "", ""
         if isinstance(item, Figure):
             file = f"figures/{item.name}.pdf"
             with drawings.laid_out(item.drawn()) as laid_out:
                 self.save(file, lambda part: drawings.save_pdf(laid_out, part))
-                body = f'<div class="card">{drawings.svg(laid_out, f"svg{len(self.names)}-", item.title)}</div>'
+                drawing = drawings.svg(laid_out, f"svg{len(self.names)}-", item.title, self.runs_of)
+                size = f' style="--size:{drawings.width(laid_out)}px"'
+                body = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{drawing}</div>'
         elif isinstance(item, Picture):
             png = io.BytesIO()
             item.image.save(png, format="PNG")
             width, height = item.image.size
-            size = f'width="{width}" height="{height}"'
-            body = f'<img loading="lazy" alt="{title}" {size} src="{_data_url(png.getvalue())}">'
+            size = f' style="--size:{width}px"'
+            source = _data_url(png.getvalue())
+            image = f'<img loading="lazy" alt="{title}" width="{width}" height="{height}" src="{source}">'
+            body = f'<button type="button" class="zoom" aria-label="Enlarge: {title}">{image}</button>'
         elif isinstance(item, Table):
             file = f"tables/{item.name}.csv"
             frame = _flat(item.frame)
@@ -141,9 +210,11 @@ class _Page:
             raise InputError(f"a section holds a {type(item).__name__}; expected Figure, Picture, Table or Claim")
         link = f' <a class="file" href="{file}">{Path(file).suffix[1:].upper()}</a>' if file else ""
         caption = f" <span>{_MARKDOWN.renderInline(item.caption)}</span>" if item.caption else ""
-        return f'<figure id="part-{item.name}"><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n'
+        kind = type(item).__name__.lower()
+        about = f'id="part-{item.name}" class="{kind}"{size}'
+        return f"<figure {about}><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n"
 
-    def runs(self, runs: pd.DataFrame, draw: int) -> str:
+    def runs(self, runs: pd.DataFrame, draw: int, explorers: Mapping[str, Path]) -> str:
         """The table of runs; the rows are drawn by the page itself, so that 12,600 of them are no burden."""
         moved = portable(runs, self.out)
         self.save("runs.csv", lambda part: moved.to_csv(part, index=False))
@@ -154,8 +225,24 @@ class _Page:
         if "run" in runs:
             content["folders"] = moved["run"].tolist()
             content["pictures"], content["notes"] = self._pictures(runs, draw)
+            content["explorers"] = self._explorers(runs, explorers)
+            named = {row: latents(Path(folder)) for row, folder in enumerate(runs["run"])}
+            content["latents"] = {row: names for row, (names, _) in named.items() if names}
+            content["faults"] = {row: fault for row, (_, fault) in named.items() if fault}
+        if "method" in runs:
+            methods = dict.fromkeys(str(method) for method in runs["method"].dropna())
+            content["series"] = {method: method_name(method) for method in methods}
         data = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         return self._section("Runs", _file("runs.html") + f'<script type="application/json" id="data">{data}</script>')
+
+    def _explorers(self, runs: pd.DataFrame, explorers: Mapping[str, Path]) -> dict[int, str]:
+        """For runs by position: where their pages with sliders are."""
+        pages = {}
+        for row, folder in enumerate(runs["run"]):
+            path = explorers.get(str(folder), Path(folder) / "explorer.html")
+            if path.is_file():
+                pages[row] = quote(Path(os.path.relpath(path, self.out)).as_posix())
+        return pages
 
     def _pictures(self, runs: pd.DataFrame, draw: int) -> tuple[dict[int, dict[str, str]], dict[int, str]]:
         """For runs by position: where their pictures are, and why they have none."""
@@ -187,23 +274,26 @@ def _prose(text: str) -> str:
 
 def _claims(claims: Sequence[Any]) -> str:
     """Claims beside what was measured."""
-    heads = ("Claim", "Paper", "Here", "Verdict", "Why")
+    heads = ("Claim", "Verdict", "Paper", "Here", "Why")
     rows = []
     for claim in claims:
-        mark = f'<span class="verdict v{VERDICTS.index(claim.verdict)}">{claim.verdict}</span>'
-        prose = [_MARKDOWN.renderInline(text) for text in (claim.words, claim.paper, claim.ours)]
-        why = claim.why
+        mark, why = _verdict(claim.verdict), claim.why
         if claim.first_verdict:
             mark += f"<p>first edition: {claim.first_verdict}</p>"
             why += f". First edition: {claim.first_rule}"
-        cells = [*prose, mark, _MARKDOWN.renderInline(why)]
-        rows.append("".join(_claim_cell(*pair) for pair in zip(heads, cells, strict=True)))
+        words, paper, ours = (_MARKDOWN.renderInline(text) for text in (claim.words, claim.paper, claim.ours))
+        cells = [words, mark, paper, ours, _MARKDOWN.renderInline(why)]
+        row = "".join(_claim_cell(*pair) for pair in zip(heads, cells, strict=True))
+        rows.append(f'<tr role="row" class="claim v{VERDICTS.index(claim.verdict)}" tabindex="-1">{row}</tr>\n')
     head = "".join(f'<th role="columnheader" scope="col">{name}</th>' for name in heads)
-    body = "".join(f'<tr role="row">{row}</tr>\n' for row in rows)
     return (
         f'<table class="claims" role="table"><thead role="rowgroup"><tr role="row">{head}</tr></thead>'
-        f'<tbody role="rowgroup">{body}</tbody></table>\n'
+        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table>\n'
     )
+
+
+def _verdict(verdict: str) -> str:
+    return f'<span class="verdict v{VERDICTS.index(verdict)}">{verdict}</span>'
 
 
 def _claim_cell(head: str, cell: str) -> str:
@@ -232,7 +322,8 @@ def _table(frame: pd.DataFrame, title: str) -> str:
     head = "".join(f'<th scope="col"{mark}>{html.escape(name)}</th>' for name, mark in zip(frame, marks, strict=True))
     rows = []
     for row in zip(*cells, strict=True):
-        rows.append("".join(f"<td{mark}>{html.escape(cell)}</td>" for cell, mark in zip(row, marks, strict=True)))
+        texts = [_verdict(cell) if cell in VERDICTS else html.escape(cell) for cell in row]
+        rows.append("".join(f"<td{mark}>{text}</td>" for text, mark in zip(texts, marks, strict=True)))
     body = "".join(f"<tr>{row}</tr>\n" for row in rows) or f'<tr><td colspan="{max(1, len(marks))}">No rows.</td></tr>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="box" tabindex="0" role="region" aria-label="{html.escape(title)}">{table}</div>'

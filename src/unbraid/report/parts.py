@@ -21,6 +21,8 @@ class Figure:
     drawing: Drawing | Callable[[], Drawing]
     """Or a function that makes it, so that no two drawings need be in memory at a time."""
     caption: str = ""
+    folded: bool = False
+    """Whether it is folded below the part before it, because it says nearly the same."""
 
     def drawn(self) -> Drawing:
         return self.drawing if isinstance(self.drawing, Drawing) else self.drawing()
@@ -34,6 +36,8 @@ class Picture:
     title: str
     image: Image.Image
     caption: str = ""
+    folded: bool = False
+    """Whether it is folded below the part before it, because it says nearly the same."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Table:
     title: str
     frame: pd.DataFrame
     caption: str = ""
+    folded: bool = False
+    """Whether it is folded below the part before it, because it says nearly the same."""
 
 
 @dataclass(frozen=True)

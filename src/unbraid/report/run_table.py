@@ -30,7 +30,7 @@ from PIL import Image
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.results import Results, flat, read_results
-from unbraid.pictures.style import data_name, data_order
+from unbraid.pictures.names import data_name, data_order
 from unbraid.runs.folder import Folder, job_folders
 from unbraid.runs.run import Run
 from unbraid.runs.table import load_runs, run_row

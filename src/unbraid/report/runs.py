@@ -12,8 +12,10 @@ from typing import Any
 import pandas as pd
 
 from unbraid.errors import InputError
+from unbraid.pictures.names import better
 from unbraid.pictures.traversals import show
 from unbraid.report.numbers import digits, numeric, plain
+from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 
 Values = list[float | int | str | None]
@@ -87,13 +89,17 @@ def choose(runs: pd.DataFrame, most: int) -> list[int]:
     return [place for *_, place in sorted(ranked)[:most]]
 
 
+def own_name(folder: Path) -> str:
+    """What a run's files are called in the report's folder: no two runs share it."""
+    return f"{folder.name}-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:6]}"
+
+
 def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple[dict[str, Path], str]:
     """The pictures of a run by kind, and why they cannot be made where they cannot.
 
     Those in the run's folder, else those in the report's folder `out`; made there first where asked for and missing.
     """
-    digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:6]
-    own = None if out is None else out / "runs" / f"{folder.name}-{digest}"
+    own = None if out is None else out / "runs" / own_name(folder)
     for above in (folder, own):
         found = {kind: path for kind in PICTURES if above and (path := above / f"{kind}.png").is_file()}
         if "traversals" in found or "umap" in found:
@@ -105,6 +111,15 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
     except (InputError, OSError) as error:
         return {}, _local(str(error), folder)
     return pictures(folder, out)
+
+
+def latents(folder: Path) -> tuple[dict[str, str], str]:
+    """The names that people gave to a run's latents in the names.json of its folder, and why it cannot be read."""
+    path = folder / "names.json"
+    try:
+        return (read_names(path, Run(folder).config.id) if path.is_file() else {}), ""
+    except InputError as error:
+        return {}, _local(str(error), folder)
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,8 @@ class Column:
         if group not in _GROUPS:
             group, label = "", self.name
         content: dict[str, Any] = {"name": self.name, "group": group, "label": label, "main": self.main}
+        if group == "scores" and (side := better(label)) != "neither":
+            content["better"] = side
         if numeric(self.values):
             content["digits"] = None if group == "settings" else digits(self.values, smallest=0)
             cells: list[Any] = [_short(value) for value in self.values]

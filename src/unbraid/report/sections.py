@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import pandas as pd
@@ -9,8 +10,10 @@ from PIL import Image
 
 from unbraid.errors import InputError
 from unbraid.report.claims import Judged
+from unbraid.report.estimates import Array, Estimate, mean
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.run_table import RunTable
+from unbraid.report.runs import failures
 
 Items = list[Figure | Picture | Table | Judged]
 
@@ -39,6 +42,41 @@ def pictured(
         faults.append(f"{title}: {error}")
         return []
     return [] if image is None else [Picture(name, title, image, caption)]
+
+
+def cell(values: Array | Estimate, form: str = ".3f", low: float = -math.inf, high: float = math.inf) -> str:
+    """A mean over seeds with its interval, for a table; empty where nothing is known.
+
+    The interval ends where values can. The text breaks only before it.
+    """
+    entry = values if isinstance(values, Estimate) else mean(values)
+    if not entry.known:
+        return ""
+    bottom, top = (end if math.isnan(end) else min(max(end, low), high) for end in (entry.low, entry.high))
+    return Estimate(entry.value, bottom, top).text(form).replace(" ", "\u00a0").replace("\u00a0[", " [")
+
+
+def in_short(
+    runs: RunTable,
+    parts: Sequence[Section],
+    words: str,
+    rules: str,
+    states: pd.DataFrame,
+    more: Items | None = None,
+    verdicts: Table | None = None,
+    by: Sequence[str] = (),
+) -> Section:
+    """The first section of a study's report: verdicts, which models are finished, and why others are not.
+
+    `words` say what was run; `rules` how verdicts follow. `more` stands behind the verdicts. `by` are columns by which
+    failures are counted.
+    """
+    items: Items = [verdicts or verdict_table(parts), *(more or [])]
+    items += tabled("states", "Finished models, of those there are", states)
+    items += tabled("failures", "Models that are not done, and why", failures(runs.frame, by=by))
+    done = len(runs.done)
+    text = f"{done} finished models: {words} {rules}" if done else f"There are no finished models yet. {rules}"
+    return Section("In short", text, tuple(items))
 
 
 def verdict_table(parts: Sequence[Section]) -> Table:

@@ -10,12 +10,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
-from unbraid.methods import method_class
-from unbraid.metrics import ProtocolLike
+
+if TYPE_CHECKING:
+    from unbraid.data import FactorData
+    from unbraid.metrics import ProtocolLike
 
 NUMBERS = 3  # raised whenever the same settings would give other numbers than before
 
@@ -53,6 +54,8 @@ def run_id(
     start: str | None = None,
 ) -> str:
     """The id of the job `Train` with these arguments; data made in Python, which no job has, counts as it is."""
+    from unbraid.data import catalogue  # PyTorch, which the id of a job without data does not need
+
     if data.opened is None:
         described: dict[str, Any] = {"data": data.describe()}
     else:
@@ -67,4 +70,6 @@ def run_id(
 
 def full_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A method's settings with its defaults filled in, checked."""
+    from unbraid.methods import method_class
+
     return dict(vars(method_class(method).config_class.make(settings)))

@@ -251,6 +251,12 @@ class Run(Folder):
         groups = None if masks is None else [columns.nonzero().flatten().tolist() for columns in masks]
         return Representation(codes, factors, rows, spec.names, spec.sizes, groups, tensors.get("logvar"), whole)
 
+    def explore(self, out: Path | str | None = None, **options: Any) -> Path:
+        """Write a page with sliders about it, and give its path; `options` are those of `unbraid.explore`."""
+        import unbraid  # its public name, imported on first use: runs do not depend on the explorer
+
+        return unbraid.explore(self, out, **options)
+
     def save_scores(self, table: ScoreTable) -> None:
         self.write_json("scores", table.record())
 

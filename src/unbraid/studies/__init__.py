@@ -13,6 +13,7 @@ A user's own study is a Python file with `jobs(scale)`; TITLE, SCALES and `repor
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,12 +112,18 @@ def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Ca
 
 
 def write_report(
-    folder: Path, out: Path, readme: Path | None = None, draw: int = 12, keep: Path | None = None
+    folder: Path,
+    out: Path,
+    readme: Path | None = None,
+    draw: int = 12,
+    keep: Path | None = None,
+    explore: int = 0,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
-    of the page are kept, so that `report_results` can make the page without the runs.
+    of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
+    with sliders, in the report's own folder too.
     """
     from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable
@@ -125,25 +132,45 @@ def write_report(
         raise InputError(f"{folder} is not a folder")
     if draw < 0:
         raise InputError(f"draw is {draw}; expected at least 0")
+    if explore < 0:
+        raise InputError(f"explore is {explore}; expected at least 0")
     if not (folder / "study.json").exists():
         if keep is not None:
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
         runs = RunTable.of_runs(folder)
-        return write(folder.resolve().name, overview(runs.frame, out, draw), runs.frame, out, 0)
+        explorers = _explorers(runs, out, explore)
+        return write(folder.resolve().name, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
     about = Folder(folder).read_json("study")
     study = open_study(str(about.get("name")))
     runs = study.table(folder)
     sections = study.report(runs)
     title = f"{study.title} ({about.get('scale')})"
+    explorers = _explorers(runs, out, explore)
     if sections is None:
-        return write(title, overview(runs.frame, out, draw), runs.frame, out, 0)
+        return write(title, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
     _put_verdicts(sections, readme)
     if keep is not None:
         from unbraid.report import Picture
 
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
-    return write(title, sections, runs.frame, out, draw)
+    return write(title, sections, runs.frame, out, draw, explorers)
+
+
+def _explorers(runs: RunTable, out: Path, count: int) -> dict[str, Path]:
+    """Pages with sliders of up to `count` finished runs, of every method and data set, by the runs' folders."""
+    from unbraid.explorer import explore
+    from unbraid.report.runs import choose, own_name
+
+    pages = {}
+    for row in choose(runs.frame.reset_index(drop=True), count):
+        folder = str(runs.frame["run"].iloc[row])
+        path = out / "explorers" / f"{own_name(Path(folder))}.html"
+        try:
+            pages[folder] = explore(folder, path)
+        except InputError as error:
+            warnings.warn(f"{folder} has no page with sliders: {error}", stacklevel=3)
+    return pages
 
 
 def report_results(name: str, scale: str, out: Path, readme: Path | None = None) -> Path:

@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from unbraid.pictures.names import data_name, method_name
 from unbraid.pictures.sheets import beside
-from unbraid.pictures.style import data_name, method_name
 from unbraid.report import Figure, Judged, Picture, Section, Table
 from unbraid.report.claims import judge
 from unbraid.report.estimates import Array, average, choices, mean, wins
 from unbraid.report.run_table import RunTable
-from unbraid.report.runs import failures
-from unbraid.report.sections import Items, section, tabled
+from unbraid.report.sections import Items, in_short, section, tabled
 from unbraid.studies.assumptions import claims, figures, paper
 from unbraid.studies.assumptions.claims import CASES, beats_random, cube, theorem_metrics, variance_shares
 from unbraid.studies.assumptions.models import (
@@ -69,15 +68,13 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         "behind the verdict ask whether it hangs on models that learned nothing, or on the protocol of the scores."
     )
     title = "The paper's claims, and whether they hold here"
-    items: Items = [Table("verdicts", title, sensitivity(models, judged), caption)]
-    items += tabled("states", "Finished models", models.table.states("data", "method", method_name))
-    items += tabled("failures", "Models that are not done, and why", failures(models.table.frame))
-    text = (
-        f"{models.count} finished models: {len(models.data_sets)} data sets, {len(models.methods)} methods, "
-        f"{len(models.settings)} settings (a method with one strength of regularisation), {models.seeds} seeds per "
-        f"setting. The paper has {paper.MODELS}. {RULES}"
+    words = (
+        f"{len(models.data_sets)} data sets, {len(models.methods)} methods, {len(models.settings)} settings (a method "
+        f"with one strength of regularisation), {models.seeds} seeds per setting. The paper has {paper.MODELS}."
     )
-    return Section("In short", text if models.count else f"There are no finished models yet. {RULES}", tuple(items))
+    states = models.table.states("data", "method", method_name)
+    verdicts = Table("verdicts", title, sensitivity(models, judged), caption)
+    return in_short(models.table, parts, words, RULES, states, verdicts=verdicts)
 
 
 def sensitivity(models: Models, judged: Mapping[str, Judged]) -> pd.DataFrame:
@@ -162,7 +159,8 @@ def _factorisation(models: Models) -> Section:
         if "annealed_vae" in models.methods:
             drawing = partial(figures.against_strength, models, score, models.methods)
             caption = f"{note} AnnealedVAE's largest capacity is its weakest regularisation."
-            items.append(Figure(f"tc_{kind}_all", f"Figure {numbers[1]}: {title}, with AnnealedVAE", drawing, caption))
+            title = f"Figure {numbers[1]}: {title}, with AnnealedVAE"
+            items.append(Figure(f"tc_{kind}_all", title, drawing, caption, folded=True))
     if len(models.known({MEAN: "", SAMPLED: ""})) == 2:
         caption = "One dot per model. Above the line the mean codes are more correlated than the sampled ones."
         title = "Figure 4: log total correlation of mean and sampled representation"
@@ -186,7 +184,8 @@ def _agreement(models: Models) -> Section:
         items.append(Figure("metric_correlation", f"Figure 6: {title}", drawing, caption))
         if more := models.known(MORE_METRICS):
             drawing = partial(figures.by_data, models, {**metrics, **more}, {**metrics, **more}, 3.6, 3.1, 3)
-            items.append(Figure("metric_correlation_all", f"Beyond figure 6: {title}, more of them", drawing, caption))
+            title = f"Beyond figure 6: {title}, more of them"
+            items.append(Figure("metric_correlation_all", title, drawing, caption, folded=True))
     items += judge(claims.AGREEMENT, models)
     return section("5.3 Agreement of metrics", "Do the metrics rank models alike?", items,
                    "no finished model has scores")  # fmt: skip

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from unbraid.pictures.style import data_name, method_name
+from unbraid.pictures.names import data_name, method_name
 from unbraid.report.claims import Claim, Need, Rule
 from unbraid.report.estimates import (
     SEEDS,

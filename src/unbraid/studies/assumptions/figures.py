@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from unbraid.pictures import style
-from unbraid.pictures.style import data_name, method_colour
+from unbraid.pictures.names import data_name, method_name
+from unbraid.pictures.style import method_colour
 from unbraid.report.estimates import Array
 from unbraid.studies.assumptions.models import MEAN, METRICS, SAMPLED, Models, quietly, rank_matrix
 
@@ -65,7 +66,7 @@ def _clouds(axis: Axes, models: Models, data: str, x: str, y: str, log: bool = F
     for method in models.methods:
         both = models.rows([x, y], data, method)
         both = np.log(np.clip(both, SMALLEST, None)) if log else both
-        style.dots(axis, both[:, 0], both[:, 1], method)
+        style.dots(axis, both[:, 0], both[:, 1], method, runs=models.runs(data, method))
 
 
 def metric_pairs(models: Models, data: str) -> Drawing:
@@ -145,7 +146,8 @@ def _distribution(axis: Axes, values: Array, position: int, method: str, rng: np
     else:
         style.dots(axis, position + rng.uniform(-0.2, 0.2, len(values)), values, method)
     middle = float(np.median(values))
-    axis.plot([position - 0.33, position + 0.33], [middle, middle], color="black", linewidth=1.0)
+    (bar,) = axis.plot([position - 0.33, position + 0.33], [middle, middle], color="black", linewidth=1.0)
+    style.label(bar, method_name(method))
 
 
 def scores_by_strength(models: Models) -> Drawing:
@@ -189,8 +191,9 @@ def theorem(models: Models, metrics: Mapping[str, str]) -> Drawing:
         data, metric = models.data_sets[row], list(metrics)[column]
         for method in models.methods:
             pairs = models.rows([f"theorem_1.{kind}.{metric}" for kind in ("codes", "entangled")], data, method)
-            for pair in pairs[np.isfinite(pairs).all(1)]:
-                style.line(axis, np.arange(2), pair, method)
+            known = np.isfinite(pairs).all(1)
+            for pair, run in zip(pairs[known], np.asarray(models.runs(data, method))[known], strict=True):
+                style.line(axis, np.arange(2), pair, method, [run, run])
         axis.set_xticks([0, 1], ["codes", "entangled"])
         axis.set_xlim(-0.3, 1.3)
         if row == 0:

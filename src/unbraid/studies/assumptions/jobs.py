@@ -14,8 +14,8 @@ from unbraid.jobs.job import Job
 from unbraid.jobs.results import write_results
 from unbraid.jobs.training import Train
 from unbraid.metrics import ProtocolLike, entangle, score
+from unbraid.pictures.names import data_name, method_name
 from unbraid.pictures.sheets import Strip, save, sheet
-from unbraid.pictures.style import data_name, method_name
 from unbraid.pictures.traversals import reconstructions
 from unbraid.runs.run import Run
 

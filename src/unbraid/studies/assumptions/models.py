@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -136,6 +137,14 @@ class Models:
         """One row per model of a data set, one column per score."""
         columns = [self.scores(score, data, method).ravel() for score in scores]
         return np.stack(columns, 1) if columns else np.zeros((0, 0))
+
+    def runs(self, data: str, method: str) -> list[str]:
+        """The run of each row of `rows`; empty where there is no such model."""
+        frame = self.table.done
+        own = frame[(frame["data"] == data) & (frame["method"] == method)]
+        folders = {(float(s), int(seed)): str(run) for s, seed, run in own[["strength", "seed", "run"]].to_numpy()}
+        keys = itertools.product(self.strengths(method), self.table.seeds)
+        return [folders.get(key, "") for key in keys]
 
     @cached_property
     def downstream(self) -> dict[str, str]:

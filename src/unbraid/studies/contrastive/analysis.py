@@ -12,10 +12,9 @@ import pandas as pd
 
 from unbraid.report import Figure, Section
 from unbraid.report.claims import judge
-from unbraid.report.estimates import SEEDS, Array, Estimate, average, mean
+from unbraid.report.estimates import SEEDS, Array, average
 from unbraid.report.run_table import RunTable
-from unbraid.report.runs import failures
-from unbraid.report.sections import Items, pictured, section, tabled, verdict_table
+from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
 from unbraid.studies.contrastive import claims, figures, paper
 from unbraid.studies.contrastive.claims import degenerate
 from unbraid.studies.contrastive.models import CODES, SHARED, SHORT, Models, in_order, table
@@ -32,12 +31,8 @@ HERE, THERE = "here", "paper"
 
 
 def shown(values: Array, low: float = 0.0, high: float = 100.0, form: str = ".1f") -> str:
-    """A mean with its interval, which ends where values can; empty where nothing is known."""
-    entry = mean(values)
-    if not entry.known:
-        return ""
-    low, high = (end if math.isnan(end) else min(max(end, low), high) for end in (entry.low, entry.high))
-    return Estimate(entry.value, low, high).text(form)
+    """A percentage with its interval."""
+    return cell(values, form, low, high)
 
 
 def accuracies(models: Models, variant: str, settings: Sequence[str], inputs: Sequence[str]) -> pd.DataFrame:
@@ -288,22 +283,18 @@ def report(runs: RunTable) -> list[Section]:
 
 
 def _summary(models: Models, parts: Sequence[Section]) -> Section:
-    items: Items = [verdict_table(parts)]
+    items: Items = []
     if models.known("scores.gap.z.digit"):
         caption = (
             "∣C(z0) − C(z1)∣, how far apart the halves are on each task; of r for supervised halves. A dot is a seed, "
             "the stroke their mean, the line its 95 % interval, a diamond the paper's figure."
         )
         items.append(Figure("gaps", "Gaps between the halves, by regularizer", partial(figures.gaps, models), caption))
-    items += tabled("states", "Finished models", states(models))
-    items += tabled("failures", "Models that are not done, and why", failures(models.table.frame))
-    done = len(models.table.done)
-    text = (
-        f"{done} finished models: {len(models.settings)} settings, {len(models.seeds)} seeds at most. The "
-        f"paper has one run of each setting, and six of two of them. DC is the digit's class, BC the background's, DL "
-        f"the digit's location. {RULES}"
+    words = (
+        f"{len(models.settings)} settings, {len(models.seeds)} seeds at most. The paper has one run of each setting, "
+        "and six of two of them. DC is the digit's class, BC the background's, DL the digit's location."
     )
-    return Section("In short", text if done else f"There are no finished models yet. {RULES}", tuple(items))
+    return in_short(models.table, parts, words, RULES, states(models), items)
 
 
 def _data(models: Models) -> Section:

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section
 from unbraid.report.claims import Claim, Need, Rule, data_sets, judge
 from unbraid.report.estimates import SEEDS, Array, Estimate, average, counted, mean, rank_correlation
 from unbraid.report.run_table import RunTable, known_mean, numbers
-from unbraid.report.runs import failures
-from unbraid.report.sections import Items, pictured, section, tabled, verdict_table
+from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
 from unbraid.studies.intervention import figures, paper
 from unbraid.studies.intervention.models import (
     ABLATED,
@@ -253,18 +252,6 @@ CLAIMS = (*RANKS, *SCORES, *WEIGHTS)
 Rows = list[dict[str, Any]]
 
 
-def text(values: Array, form: str = ".3f", low: float = -math.inf, high: float = math.inf) -> str:
-    """A mean with its interval, which ends where values can; empty where nothing is known."""
-    entry = mean(values)
-    low, high = (end if math.isnan(end) else min(max(end, low), high) for end in (entry.low, entry.high))
-    return together(Estimate(entry.value, low, high), form)
-
-
-def together(entry: Estimate, form: str) -> str:
-    """A number in words that break only before the interval; empty where it is not known."""
-    return entry.text(form).replace(" ", "\u00a0").replace("\u00a0[", " [") if entry.known else ""
-
-
 def score_table(models: Models, data: str) -> pd.DataFrame:
     """Tables 1 to 3: one row per model, and below it the paper's."""
     index, rows = models.data_sets.index(data), Rows()
@@ -273,10 +260,10 @@ def score_table(models: Models, data: str) -> pd.DataFrame:
         for relation in RELATIONS:
             for column, metric in models.metrics(data).items():
                 head = f"{relation} {metric}"
-                ours[head] = text(models.scores(column, group, relation)[index], ".3f", 0.0, 1.0)
+                ours[head] = cell(models.scores(column, group, relation)[index], ".3f", 0.0, 1.0)
                 theirs[head] = paper.cell(data, group.name, relation, metric)
             if models.has(APART, data):
-                ours[f"{relation} apart"] = text(models.scores(APART, group, relation)[index], ".2f", 0.0, 1.0)
+                ours[f"{relation} apart"] = cell(models.scores(APART, group, relation)[index], ".2f", 0.0, 1.0)
         if any(ours.values()):
             rows.append({"model": group.name, "": "here", **ours})
             if any(theirs.values()):
@@ -300,7 +287,7 @@ def drop_table(models: Models) -> pd.DataFrame:
     def cells(group: Group, index: int) -> dict[str, str]:
         shown = {}
         for column, metric in METRICS.items():
-            shown[metric] = text(drop(models, group, column)[index])
+            shown[metric] = cell(drop(models, group, column)[index])
             said = [paper.said(models.data_sets[index], group.name, relation, metric) for relation in RELATIONS]
             both = [value for value in said if value is not None]
             shown[f"{metric} (paper)"] = f"{both[0] - both[1]:.2f}".replace("-", "−") if len(both) == 2 else ""
@@ -314,7 +301,7 @@ def difficulty_table(models: Models) -> pd.DataFrame:
 
     def cells(group: Group, index: int) -> dict[str, str]:
         return {
-            f"{relation} {name}": text(models.scores(column, group, relation)[index], form, 0.0)
+            f"{relation} {name}": cell(models.scores(column, group, relation)[index], form, 0.0)
             for relation in RELATIONS
             for name, column, form in (("difficulty", DIFFICULT, ".1f"), ("squared error", ERROR, ".4f"))
         }
@@ -330,7 +317,7 @@ def rank_table(models: Models) -> pd.DataFrame:
         lines = [(index, data_name(models.data_sets[index]), size) for index, size in counts.items()]
         for index, data, size in [*lines, *([(None, "mean", sum(counts.values()))] if len(lines) > 1 else [])]:
             entries = correlations(models, relations, index)
-            cells = {metric: together(entry, ".2f") for metric, entry in entries.items()}
+            cells = {metric: cell(entry, ".2f") for metric, entry in entries.items()}
             rows.append({"factors": name, "data": data, "models": size, **cells})
     return pd.DataFrame(rows)
 
@@ -368,11 +355,11 @@ def beyond_table(models: Models, groups: Sequence[Group], needed: Sequence[Group
         shown = {}
         for column, metric in METRICS.items():
             values = scores(column, group)[index]
-            shown[metric] = text(values, ".3f", 0.0, 1.0)
+            shown[metric] = cell(values, ".3f", 0.0, 1.0)
             if group != OURS:
-                shown[f"{metric}, minus {OURS.name}"] = text(values - scores(column, OURS)[index])
-        shown["difficulty"] = text(scores(DIFFICULT, group)[index], ".1f", 0.0)
-        shown["squared error"] = text(scores(ERROR, group)[index], ".4f", 0.0)
+                shown[f"{metric}, minus {OURS.name}"] = cell(values - scores(column, OURS)[index])
+        shown["difficulty"] = cell(scores(DIFFICULT, group)[index], ".1f", 0.0)
+        shown["squared error"] = cell(scores(ERROR, group)[index], ".4f", 0.0)
         return shown
 
     return _rows(models, (OURS, *groups), cells)
@@ -388,10 +375,10 @@ def two_sample_table(models: Models) -> pd.DataFrame:
         if np.isfinite(plain).any():
             rows.append({
                 "data": data_name(data), "model": group.name, "factors": relation,
-                "accuracy without weights": text(plain, ".3f", 0.0, 1.0),
-                "with weights": text(weighted, ".3f", 0.0, 1.0),
-                "with weights in another order": text(permuted, ".3f", 0.0, 1.0),
-                "difference of these two": text(weighted - permuted),
+                "accuracy without weights": cell(plain, ".3f", 0.0, 1.0),
+                "with weights": cell(weighted, ".3f", 0.0, 1.0),
+                "with weights in another order": cell(permuted, ".3f", 0.0, 1.0),
+                "difference of these two": cell(weighted - permuted),
                 "effective share": f"{average(share):.2f}",
             })  # fmt: skip
     return pd.DataFrame(rows)
@@ -443,15 +430,11 @@ def report(runs: RunTable) -> list[Section]:
 
 
 def _summary(models: Models, parts: Sequence[Section]) -> Section:
-    items: Items = [verdict_table(parts)]
-    items += tabled("states", "Finished models", states(models))
-    items += tabled("failures", "Models that are not done, and why", failures(models.table.frame))
-    done = len(models.table.done)
     words = (
-        f"{done} finished models: {len(models.data_sets)} data sets, {len(models.table.seeds)} seeds. The paper has "
-        f"dSprites, 3D Shapes, CMNIST and Oxford Flowers, and repeats each model 10 times. {RULES}"
+        f"{len(models.data_sets)} data sets, {len(models.table.seeds)} seeds. The paper has dSprites, 3D Shapes, "
+        "CMNIST and Oxford Flowers, and repeats each model 10 times."
     )
-    return Section("In short", words if done else f"There are no finished models yet. {RULES}", tuple(items))
+    return in_short(models.table, parts, words, RULES, states(models))
 
 
 def _data(models: Models) -> Section:

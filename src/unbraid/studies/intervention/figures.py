@@ -17,9 +17,9 @@ from torch import Tensor
 
 from unbraid.data.factors import generator
 from unbraid.pictures import style
+from unbraid.pictures.names import data_name
 from unbraid.pictures.neighbours import Query, neighbour_sheet
 from unbraid.pictures.sheets import Strip, beside, drawn, sheet
-from unbraid.pictures.style import data_name
 from unbraid.pictures.traversals import exchanges as exchange_strips
 from unbraid.pictures.traversals import reconstructions, traverse
 from unbraid.report.estimates import Array, mean

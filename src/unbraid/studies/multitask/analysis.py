@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section, Table
 from unbraid.report.claims import Claim, Need, Rule, judge
 from unbraid.report.estimates import SEEDS, Array, Estimate, counted, mean, ratio, trend
 from unbraid.report.run_table import RunTable, known_mean
-from unbraid.report.runs import failures
-from unbraid.report.sections import Items, pictured, section, tabled, verdict_table
+from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
 from unbraid.studies.multitask import figures, paper
 from unbraid.studies.multitask.models import (
     AGREEMENT,
@@ -328,28 +327,12 @@ HERE, THERE = "here", "paper"
 Rows = list[dict[str, Any]]
 
 
-def text(values: Array, form: str, low: float = 0.0, high: float = math.inf) -> str:
-    """A mean with its interval, which ends where values can; empty where nothing is known."""
-    entry = mean(values)
-    if not entry.known:
-        return ""
-    low, high = (end if math.isnan(end) else min(max(end, low), high) for end in (entry.low, entry.high))
-    return together(Estimate(entry.value, low, high).text(form))
-
-
-def together(shown: str) -> str:
-    """The same words, which break only before the interval."""
-    return shown.replace(" ", "\u00a0").replace("\u00a0[", " [")
-
-
 def spread(values: Array) -> str:
     """Mean ± standard deviation over seeds, and the interval of the mean."""
     known = values[np.isfinite(values)]
-    if not len(known):
-        return ""
-    deviation = f" ± {known.std(ddof=1):.3f}" if len(known) > 1 else ""
-    return together(text(values, ".3f", 0, 1).replace("\u00a0", " ").replace(" [", f"{deviation} [", 1)
-                    if math.isfinite(mean(values).low) else f"{known.mean():.3f}{deviation}")  # fmt: skip
+    deviation = f"\u00a0±\u00a0{known.std(ddof=1):.3f}" if len(known) > 1 else ""
+    number, bracket, interval = cell(values, ".3f", 0, 1).partition(" [")
+    return f"{number}{deviation}{bracket}{interval}" if number else ""
 
 
 def _sets(models: Models) -> list[tuple[int, str, int | None]]:
@@ -381,7 +364,7 @@ def base_errors(models: Models) -> pd.DataFrame:
 
     def cells(group: Group, index: int) -> dict[str, str]:
         values = {"MSE": ERROR, "RMSE": "scores.test.rmse"}
-        return {name: text(models.scores(column, group)[index], ".2f") for name, column in values.items()}
+        return {name: cell(models.scores(column, group)[index], ".2f") for name, column in values.items()}
 
     def said(name: str, column: int) -> dict[str, str]:
         codes = next(codes for codes in (FACTORS, *AUTOENCODERS) if NAMES[codes] == name)
@@ -394,7 +377,7 @@ def decoder_errors(models: Models) -> pd.DataFrame:
     """Table 4."""
     return _rows(
         models, {group.name: group for group in LOOKED_AT},
-        lambda group, index: {"MSE per pixel": text(models.scores(ERROR, decoder_on(group))[index], ".5f")},
+        lambda group, index: {"MSE per pixel": cell(models.scores(ERROR, decoder_on(group))[index], ".5f")},
         lambda name, column: {"paper": f"{paper.TABLE_4[name][column]:g}"},
     )  # fmt: skip
 
@@ -425,7 +408,7 @@ def gain_table(models: Models) -> pd.DataFrame:
         for index, data in ((None, "all"), *((index, data) for index, data, _ in _sets(models))):
             cells = {
                 name: cell for name, values in differences.items()
-                if (cell := text(values if index is None else values[index], ".3f", -1.0))
+                if (cell := cell(values if index is None else values[index], ".3f", -1.0))
             }  # fmt: skip
             if cells:
                 rows.append({"model": model, "minus": other, "data": data, **cells})
@@ -438,7 +421,7 @@ def autoencoder_scores(models: Models) -> pd.DataFrame:
     return _rows(
         models, methods,
         lambda method, index: {
-            metric: text(models.scores(c, Group(method))[index], ".3f") for c, metric in models.metrics.items()
+            metric: cell(models.scores(c, Group(method))[index], ".3f") for c, metric in models.metrics.items()
         },
         lambda name, column: {
             metric: f"{paper.TABLE_6[methods[name]][metric][column]:.3f}" for metric in models.metrics.values()
@@ -460,7 +443,7 @@ def retrieved(models: Models) -> pd.DataFrame:
     return _rows(
         models, {group.name: group for group in LOOKED_AT},
         lambda group, index: {
-            name: text(models.scores(column, group)[index], *((".3f", 0.0, 1.0) if "corr" in name else (".1f",)))
+            name: cell(models.scores(column, group)[index], *((".3f", 0.0, 1.0) if "corr" in name else (".1f",)))
             for column, name in columns.items()
         },
         said, beside=False,
@@ -474,7 +457,7 @@ def agreement(models: Models) -> pd.DataFrame:
     for index, data, _ in _sets(models):
         for name in ("", *factors):
             column = f"{AGREEMENT}.{name}" if name else AGREEMENT
-            cells = {group.name: text(models.scores(column, group)[index], ".2f", -1.0, 1.0) for group in LOOKED_AT}
+            cells = {group.name: cell(models.scores(column, group)[index], ".2f", -1.0, 1.0) for group in LOOKED_AT}
             if any(cells.values()):
                 rows.append({"data": data, "factor": name.replace("_", " ") or "mean over factors", **cells})
     return pd.DataFrame(rows)
@@ -501,11 +484,11 @@ def own_and_joint(models: Models) -> pd.DataFrame:
         alone, together_ = own[index, :, task], joint[index, :, task]
         if np.isfinite(alone).any() or np.isfinite(together_).any():
             quotient = _geometric(log(together_) - log(alone))
-            row = {"data": data, "task": task, "alone": text(alone, ".2f"), "jointly": text(together_, ".2f")}
+            row = {"data": data, "task": task, "alone": cell(alone, ".2f"), "jointly": cell(together_, ".2f")}
             said = {"paper, alone": np.nan, "paper, jointly": np.nan}
             if column is not None and task < len(paper.OWN[column]):
                 said = {"paper, alone": paper.OWN[column][task], "paper, jointly": paper.JOINT[column][task]}
-            rows.append({**row, "ratio": together(quotient.text()) if quotient.known else "", **said})
+            rows.append({**row, "ratio": cell(quotient, ".2f") if quotient.known else "", **said})
     return pd.DataFrame(rows)
 
 
@@ -517,7 +500,7 @@ def total_errors(models: Models) -> pd.DataFrame:
         known = {"single-mean": np.mean(paper.TOTALS[column]), "multi-head": paper.JOINT_TOTALS[column]}
         return {"paper": f"{known[name]:.1f}" if name in known else ""}
 
-    return _rows(models, shown, lambda values, index: {"MSE": text(values(models, ERROR)[index], ".1f")}, said)
+    return _rows(models, shown, lambda values, index: {"MSE": cell(values(models, ERROR)[index], ".1f")}, said)
 
 
 def trend_table(models: Models) -> pd.DataFrame:
@@ -525,7 +508,7 @@ def trend_table(models: Models) -> pd.DataFrame:
     trends = count_trends(models)
     names = dict.fromkeys(name for name, _ in trends)
     return pd.DataFrame([
-        {"metric": name, **{data_name(d): together(one.text()) for (m, d), one in trends.items() if m == name}}
+        {"metric": name, **{data_name(d): cell(one, ".2f") for (m, d), one in trends.items() if m == name}}
         for name in names
     ])  # fmt: skip
 
@@ -536,7 +519,7 @@ def split_table(models: Models) -> pd.DataFrame:
     for (name, group), (index, data, _) in itertools.product(SPLITS.items(), _sets(models)):
         if group != MULTI:
             cells = {
-                metric: text((models.scores(c, group) - models.scores(c, MULTI))[index], ".3f", -np.inf)
+                metric: cell((models.scores(c, group) - models.scores(c, MULTI))[index], ".3f", -np.inf)
                 for c, metric in models.metrics.items()
             }
             if any(cells.values()):
@@ -550,7 +533,7 @@ def supervision(models: Models) -> pd.DataFrame:
     for name, group in SUPERVISION.items():
         shares = explained(models, group)
         if any(entry.known for entry in shares.values()):
-            rows.append({"": name, **{metric: together(entry.text()) for metric, entry in shares.items()}})
+            rows.append({"": name, **{metric: cell(entry, ".2f") for metric, entry in shares.items()}})
     return pd.DataFrame(rows)
 
 
@@ -560,10 +543,10 @@ def supervision_by_data(models: Models) -> pd.DataFrame:
     for index, data, _ in _sets(models):
         differences = gains(models, "multi-head", "single-mean")
         known = [differences[name][index] for name in models.metrics.values()]
-        row = {"data": data, "gain of multi-head": text(known_mean(known, 0), ".3f", -1.0) if known else ""}
+        row = {"data": data, "gain of multi-head": cell(known_mean(known, 0), ".3f", -1.0) if known else ""}
         for name, group in SUPERVISION.items():
             entry = explained(models, group, index).get(ALL_METRICS)
-            row[name] = together(entry.text()) if entry is not None and entry.known else ""
+            row[name] = cell(entry, ".2f") if entry is not None and entry.known else ""
         if any(list(row.values())[1:]):
             rows.append(row)
     return pd.DataFrame(rows)
@@ -609,15 +592,11 @@ def report(runs: RunTable) -> list[Section]:
 
 
 def _summary(models: Models, parts: Sequence[Section]) -> Section:
-    items: Items = [verdict_table(parts)]
-    items += tabled("states", "Finished models", states(models))
-    items += tabled("failures", "Models that are not done, and why", failures(models.table.frame))
-    done = len(models.table.done)
     words = (
-        f"{done} finished models: {len(models.data_sets)} data sets, {len(models.table.seeds)} seeds, {models.tasks} "
-        f"tasks. The paper has 3 data sets, 3 seeds and 10 tasks. {LOOK_ALIKES} {RULES}"
+        f"{len(models.data_sets)} data sets, {len(models.table.seeds)} seeds, {models.tasks} tasks. The paper has 3 "
+        f"data sets, 3 seeds and 10 tasks. {LOOK_ALIKES}"
     )
-    return Section("In short", words if done else f"There are no finished models yet. {RULES}", tuple(items))
+    return in_short(models.table, parts, words, RULES, states(models))
 
 
 def _scores(models: Models) -> Section:

@@ -22,8 +22,8 @@ from unbraid.errors import InputError
 from unbraid.jobs.folder import needs_of
 from unbraid.methods.base import Method
 from unbraid.pictures import style
+from unbraid.pictures.names import data_name
 from unbraid.pictures.sheets import Strip, beside, drawn, sheet
-from unbraid.pictures.style import data_name
 from unbraid.pictures.traversals import to_bytes, unit_traversals
 from unbraid.report.estimates import Array, mean
 from unbraid.report.run_table import known_mean

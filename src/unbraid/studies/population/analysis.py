@@ -7,19 +7,19 @@ seed, else a difference of means.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section
 from unbraid.report.claims import Claim, Rule, judge
 from unbraid.report.estimates import SEEDS, UNKNOWN, Array, Estimate, difference, known, mean, number, spread_ratio
 from unbraid.report.run_table import RunTable
-from unbraid.report.runs import failures
-from unbraid.report.sections import Items, pictured, section, tabled, verdict_table
+from unbraid.report.sections import Items, in_short, pictured, section, tabled
 from unbraid.search import lineages
 from unbraid.studies.population import figures, paper
 from unbraid.studies.population.jobs import BY_UDR, RPU
@@ -476,18 +476,14 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
     if "approach" in named:
         order = {name: index for index, name in enumerate(NAMES)}
         named = named.sort_values("approach", key=lambda names: names.map(order)).replace({"approach": NAMES})
-    items: Items = [verdict_table(parts)]
-    states = RunTable(named).states("approach", "data", data_name)
-    items += tabled("states", "Models that are done, of those there are", states)
-    items += tabled("failures", "Models that are not done, and why", failures(named, by=("approach",)))
-    sets, done = ", ".join(data_name(data) for data in models.data_sets), len(models.table.done)
-    text = (
-        f"{done} finished models on {sets}. The paper has dSprites and Shapes3D, populations of 56, {paper.SEEDS} "
-        f"seeds, {paper.LEAF_RUNS} leaf-runs, and {paper.BASELINE_SEEDS} seeds of every strength of the six methods. "
-        "Its figures are plots without numbers, so its side of a claim is in words. DCI is its disentanglement. "
-        f"{RULES}"
+    sets = ", ".join(data_name(data) for data in models.data_sets)
+    words = (
+        f"on {sets}. The paper has dSprites and Shapes3D, populations of 56, {paper.SEEDS} seeds, {paper.LEAF_RUNS} "
+        f"leaf-runs, and {paper.BASELINE_SEEDS} seeds of every strength of the six methods. Its figures are plots "
+        "without numbers, so its side of a claim is in words. DCI is its disentanglement."
     )
-    return Section("In short", text if done else f"There are no finished models yet. {RULES}", tuple(items))
+    states = RunTable(named).states("approach", "data", data_name)
+    return in_short(replace(models.table, frame=named), parts, words, RULES, states, by=("approach",))
 
 
 def _compared(

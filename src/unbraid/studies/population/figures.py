@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image, ImageDraw, ImageFont
 
 from unbraid.pictures import style
-from unbraid.pictures.style import data_name
+from unbraid.pictures.names import data_name
 from unbraid.report.estimates import Array, known, mean
 from unbraid.report.run_table import known_mean
 from unbraid.search.lineages import hyperparameter_names

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.pictures.style import method_name
+from unbraid.pictures.names import method_name
 from unbraid.report.estimates import Array
 from unbraid.report.run_table import RunTable, numbers
 from unbraid.studies.assumptions.study import STRENGTHS

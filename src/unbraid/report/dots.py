@@ -1,0 +1,50 @@
+"""From the dots of a figure to the rows of the table of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+DIGITS = 6
+"""Digits that a score must have to tell its run: one that is short, such as 0.5, may be another run's by chance."""
+
+
+@dataclass(frozen=True)
+class Dots:
+    """The runs that dots stand for."""
+
+    runs: pd.DataFrame
+
+    def rows(self, labels: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list[int | None]:
+        """The row of each point: of the run that it is labelled with, else of the one run that has its score."""
+        if len(labels) == len(y):
+            return [self._by_folder.get(label) for label in labels]
+        return [self._scored(*point) for point in zip(x, y, strict=True)]
+
+    @cached_property
+    def _by_folder(self) -> dict[str, int]:
+        return {str(folder): row for row, folder in enumerate(self.runs.get("run", []))}
+
+    @cached_property
+    def _by_score(self) -> dict[float, set[int]]:
+        rows: dict[float, set[int]] = {}
+        for name in self.runs.columns:
+            if str(name).startswith("scores."):
+                values = pd.to_numeric(self.runs[name], errors="coerce").to_numpy(float, na_value=np.nan)
+                for row in np.flatnonzero(np.isfinite(values)):
+                    rows.setdefault(float(values[row]), set()).add(int(row))
+        return rows
+
+    def _scored(self, x: float, y: float) -> int | None:
+        """The only run with both scores, or with one of them where the other is no run's: it is a place on the page."""
+        found = [rows for value in (x, y) if _long(value) and (rows := self._by_score.get(value))]
+        rows = set.intersection(*found) if found else set()
+        return rows.pop() if len(rows) == 1 else None
+
+
+def _long(value: float) -> bool:
+    return len(f"{value:.12g}".lstrip("-0.").replace(".", "").split("e")[0]) >= DIGITS
