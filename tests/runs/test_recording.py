@@ -158,7 +158,7 @@ KILLED = """
 
 
 def test_killed_ten_times_at_random_it_gives_the_uninterrupted_result(tmp_path: Path) -> None:
-    settings = {**TINY, "steps": 250, "batch_size": 16}
+    settings = {**TINY, "steps": 150, "batch_size": 16}
     program = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path), repr(settings)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
