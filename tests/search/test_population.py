@@ -30,7 +30,7 @@ from unbraid.runs import weights
 from unbraid.runs.recording import train as train_run
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs, load_runs
-from unbraid.search import History, generations, hyperparameters, lineage, lineages, read_history
+from unbraid.search import History, hyperparameters, lineage, lineages, read_history, rules
 from unbraid.search.fitness import Score, fitness, label_sets
 from unbraid.search.hyperparameters import Hyperparameter, explore, starts
 from unbraid.search.rules import PopulationConfig, converged, exploit
@@ -42,7 +42,7 @@ from unbraid.training.representation import represent
 
 
 def test_the_rules_import_nothing_of_training() -> None:
-    for module in (generations, hyperparameters):
+    for module in (rules, hyperparameters):
         tree = ast.parse(Path(str(module.__file__)).read_text())
         names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         ours = {name for name in names if name.startswith("unbraid")}

@@ -19,9 +19,9 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = {
-    "RPU": "rpu_vae", "History": "history", "Hyperparameter": "hyperparameters", "PopulationConfig": "generations",
+    "RPU": "rpu_vae", "History": "history", "Hyperparameter": "hyperparameters", "PopulationConfig": "rules",
     "RPUConfig": "rpu_vae", "ReductionConfig": "reduction", "Score": "fitness", "evolve": "population",
-    "exploit": "generations", "explore": "hyperparameters", "lineage": "history", "read_history": "history",
+    "exploit": "rules", "explore": "hyperparameters", "lineage": "history", "read_history": "history",
     "rpu": "rpu_vae", "search_space": "spaces",
 }  # fmt: skip
 
