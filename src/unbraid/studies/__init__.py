@@ -2,7 +2,9 @@
 
     study.py      TITLE, the settings at each scale (SCALES), `jobs(scale)`
     jobs.py       kinds of job of its own, where it has any
-    analysis.py   `table(folder)`, the claims, `report(table)`: figures, tables, verdicts
+    models.py     from the folder to a table, from the table to arrays
+    analysis.py   `table(folder)` and `report(table)`: tables, verdicts; claims.py where the claims are many
+    figures.py    the drawings
     paper.py      what the paper printed
     README.md     the question and the measured answer
     results/      the table of the desk run
