@@ -13,6 +13,14 @@ class InputError(ValueError):
     """
 
 
+class MissingError(InputError):
+    """There is no such file."""
+
+
+class UnreadableError(InputError):
+    """The system refuses to read a file that is there; the file may be sound."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of the known words."""
     known = sorted(known)
