@@ -160,12 +160,14 @@ def arrays_limit() -> int:
 
 
 def read_array(path: Path | str, what: str) -> Array:
-    """The array in an .npy file; `what` names it in errors. Nothing is unpickled."""
+    """The numbers in an .npy file; `what` names them in errors. Nothing is unpickled."""
     with opened(path) as file, _decoding(path, f"an .npy file of {what}"):
         if file.read(4) == b"PK\x03\x04":
             raise InputError(f"{path} holds several arrays; expected an .npy file of {what}")
         file.seek(0)
         declared = _header(file, path, what)
+        if declared.dtype.kind in "US":
+            raise InputError(f"{path} holds text; expected {what} as numbers")
         size = os.fstat(file.fileno()).st_size - file.tell()
         if size != declared.size:
             raise InputError(f"{path} has {size:,} bytes of numbers; its header says {declared}: {declared.size:,}")

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from unbraid.data.schema import TERMS, check
-from unbraid.errors import InputError, MissingError
+from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
 from unbraid.runs.run import Run
 
@@ -79,13 +79,6 @@ def _content(run: Run) -> dict[str, Any]:
         return row
     check(run.path("scores"), scores, {"scores": TERMS})
     return row | _named("scores", scores["scores"])
-
-
-def printable(text: str) -> str:
-    """Text without control characters and halves of characters: a terminal and a page may show it."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 def _named(group: str, values: Mapping[str, Any]) -> dict[str, Any]:
