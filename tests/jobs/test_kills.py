@@ -26,8 +26,8 @@ from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.lease import is_leased
 from unbraid.jobs.study_folder import StudyFolder
+from unbraid.runs.lease import is_leased
 
 TOYS, TASKS = Path(toy_jobs.__file__), Path(tasks.__file__)
 JOBS = ordered(toy_jobs.jobs("mixed"))  # three models, their UDR and five notes

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.lease import is_leased, lease
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.progress import progress
 from unbraid.runs.folder import Folder, now
+from unbraid.runs.lease import is_leased, lease
 
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")

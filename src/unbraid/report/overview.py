@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
+from unbraid.data.reading import picture
+from unbraid.errors import InputError
 from unbraid.pictures import style
 from unbraid.pictures.names import direction, method_name
 from unbraid.pictures.style import label
@@ -142,9 +144,9 @@ def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None
 
 def _opened(path: Path) -> Image.Image | None:
     try:
-        with Image.open(path) as file:
-            return file.copy()
-    except OSError:
+        with picture(path, path, ("PNG",)) as image:
+            return image.copy()
+    except InputError:
         return None  # half a file is no picture
 
 

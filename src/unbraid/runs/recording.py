@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from unbraid.metrics.protocols import SAMPLED
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
+from unbraid.runs.lease import NoLocksError, holder, lease
 from unbraid.runs.run import Run, RunConfig
+from unbraid.runs.stopping import deferred
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
 from unbraid.training.loop import train as steps_of
@@ -80,14 +83,39 @@ def train(
     learner = _build(config, opened).prepare(target, config.precision)
     run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
     try:
-        run.begin(config, opened)
-        if run.state["state"] in ("done", "diverged"):
-            say(f"{run.folder} is {run.state['state']} already")
-        else:
-            _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
+        if _finished(run, config, say):
+            return run
+        with _alone(run, say):
+            run.begin(config, opened)
+            if not _finished(run, config, say):  # another process may have trained it meanwhile
+                _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
+
+
+def _finished(run: Run, config: RunConfig, say: Say) -> bool:
+    """Whether the folder holds this run, done or diverged."""
+    state = run.state["state"]
+    if state not in ("done", "diverged") or not run.path("config").exists() or run.config != config:
+        return False
+    say(f"{run.folder} is {state} already")
+    return True
+
+
+@contextmanager
+def _alone(run: Run, say: Say) -> Iterator[None]:
+    """Keep other processes from training the same run, where the file system has locks."""
+    path = run.folder / ".lease"
+    with ExitStack() as stack:
+        try:
+            leased = stack.enter_context(lease(path, keep=False))
+        except NoLocksError:
+            say(f"{run.folder} is on a file system without file locks: do not train this run twice at once")
+            leased = True
+        if not leased:
+            raise InputError(f"{run.folder} is being trained by {holder(path)}; wait for it, or use another --out")
+        yield
 
 
 def _build(config: RunConfig, data: FactorData) -> Method:
@@ -171,17 +199,20 @@ def _steps(
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
-    with progress(f"training {config.method}", config.steps, delay=0) as advance:
+    with deferred(say) as stopped, progress(f"training {config.method}", config.steps, delay=0) as advance:
         advance(step)
         for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
             advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
             step = report.step
             run.append_log(report.step, report.terms)
-            due = time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps
+            due = stopped() or (time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps)
             if due:
                 run.save_checkpoint(method)
                 clock = time.monotonic()
             yield report.terms, due
+            if stopped():
+                say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
+                break
 
 
 def _take_over(start: Run, method: Method, steps: int) -> int:
