@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from unbraid.jobs.choice import best_setting
 from unbraid.report import estimates
 from unbraid.report.estimates import Estimate
 
@@ -161,7 +162,7 @@ def families() -> Iterator[Case]:
             scores = means[..., None] + noise(rng, (4, 2, 3, seeds + 2))
             found = []
             for data in (0, 1):
-                best = [estimates.best_setting(scores[method, data, :, :2]) for method in range(4)]
+                best = [best_setting(scores[method, data, :, :2]) for method in range(4)]
                 values = [scores[method, data, best[method], 2:] for method in range(4)]
                 truths = [float(means[method, 0, best[method]]) for method in range(4)]
                 found += [

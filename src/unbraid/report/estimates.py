@@ -592,22 +592,6 @@ def probability_beats_random(scores: Array, *, same_metric: bool, same_data: boo
     return Estimate(value, max(value - half, 0.0), min(value + half, 1.0), len(sizes), int(sizes.min()))
 
 
-def best_setting(scores: Array, higher: bool = True) -> int | None:
-    """The setting with the best mean score, of scores (settings, seeds): the first of several; None of no scores.
-
-    A setting of which a model is missing, because it diverged for example, is taken only if all of them lack one.
-
-    >>> best_setting(np.array([[0.1, 0.2], [0.5, math.nan], [0.3, 0.2]]))
-    2
-    """
-    finite = np.isfinite(scores)
-    counts = finite.sum(1)
-    if not counts.any():
-        return None
-    means = np.where(finite, scores, 0).sum(1) / np.maximum(counts, 1)
-    return int(np.where(counts == counts.max(), means if higher else -means, -np.inf).argmax())
-
-
 def choices(scores: Array) -> Array:
     """The setting with the highest score, of scores (…, settings, seeds): (…, seeds), -1 where there is none."""
     finite = np.isfinite(scores)
