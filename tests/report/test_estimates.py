@@ -426,7 +426,8 @@ BUDGET = {  # tables for each model and number of seeds, and which of the models
     "share": (400, 1), "rank_correlation": (300, 3), "setting_correlation": (300, 3), "trend": (200, 3),
     "probability_beats_random": (240, 3), "jackknife": (500, 4),
 }  # fmt: skip
-EXACT = {"mean", "difference", "family", "ratio", "spread_ratio", "rank_correlation"}  # others may cover more than they promise
+# others may cover more than they promise
+EXACT = {"mean", "difference", "family", "ratio", "spread_ratio", "rank_correlation"}
 
 
 @pytest.mark.parametrize("name", BUDGET)

@@ -33,13 +33,12 @@ PAGE_ONLY = ("baseline",)  # what may change without training anything again
 @click.option("--strengths", type=int, default=3, help="Values of each method's strength to choose from.")
 @click.option("--sweep-seeds", type=int, default=2, help="Models of each strength that the choice rests on.")
 @click.option("--choose-by", default="mig", metavar="SCORE", help="The score by which strengths are chosen.")
-@click.option(
-    "--baseline", metavar="METHOD", help="What the page compares with.  [default: first of --against]"
-)
+@click.option("--baseline", metavar="METHOD", help="What the page compares with.  [default: first of --against]")
 @click.option("--resolution", type=int, default=32, help="Side of the images in pixels.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
               help="A setting of every method that has it, such as network=small.")  # fmt: skip
 @click.option("--protocol", default=NAME, help="How to score the codes: a protocol's name.")
+@click.option("--metrics", metavar="A,B,…", help="Score by these metrics alone, in place of --protocol.")
 @click.option("--samples", type=int, default=20_000, help="Images of each model that are encoded and scored.")
 @click.option("--out", type=PATH, help="The comparison's folder.  [default: runs/compare-METHOD]")
 @click.option("--forecast", is_flag=True, help="Print what would be trained and how long it takes, and stop.")
@@ -57,6 +56,7 @@ def command(
     resolution: int,
     settings: tuple[str, ...],
     protocol: str,
+    metrics: str | None,
     samples: int,
     out: Path | None,
     forecast: bool,
@@ -71,7 +71,8 @@ def command(
     methods = (method, *_names(against))
     plan = Comparison(
         methods, _names(data), steps or 1, seeds, sweep_seeds, strengths, resolution,
-        typed(methods, dict(setting(text) for text in settings)), protocol, samples, choose_by, baseline or "",
+        typed(methods, dict(setting(text) for text in settings)),
+        {name: {} for name in _names(metrics)} if metrics else protocol, samples, choose_by, baseline or "",
     )  # fmt: skip
     folder = out or Path("runs") / f"compare-{method_name(method)}"
     begun = _resumed(folder, plan, steps)

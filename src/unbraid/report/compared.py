@@ -25,8 +25,9 @@ from unbraid.report.runs import main_scores
 Setting = tuple[tuple[str, Any], ...]
 """The settings in which the models of a method differ, by name."""
 ALL = "all data sets"
+IDENTIFYING = ("state", "method", "data", "seed")
 TRAINED_ALIKE = ("steps", "precision", "settings.batch_size", "settings.learning_rate", "settings.network",
-                 "settings.latents")  # fmt: skip
+                 "settings.latents", "settings.pixel_weight")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,13 @@ class Compared:
 
     def values(self, method: str, score: str) -> Array:
         """The scores of a method (data sets, seeds), NaN where there is none: seeds by position, not by number."""
+        return self._values[method, score]
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, str], Array]:
+        return {(method, score): self._gather(method, score) for method in self.methods for score in self.scores}
+
+    def _gather(self, method: str, score: str) -> Array:
         width = max((len(seeds) for seeds in self.comparing.values()), default=0)
         grid = np.full((len(self.data_sets), width), np.nan)
         for row, data in enumerate(self.data_sets):
@@ -113,10 +121,14 @@ class Compared:
         return mean(values if data == ALL else values[self.data_sets.index(data)])
 
     def difference(self, method: str, data: str, score: str) -> Estimate:
-        """A method less the baseline, seed by seed; its interval holds for all comparisons of the score together."""
+        """A method less the baseline, seed by seed where they share seeds.
+
+        Its interval holds for all comparisons of the score together.
+        """
         rows = slice(None) if data == ALL else [self.data_sets.index(data)]
         first, second = (self.values(one, score)[rows] for one in (method, self.baseline))
-        return difference(first, second, paired=True, comparisons=self.comparisons)
+        paired = bool(np.isfinite(first - second).any())
+        return difference(first, second, paired=paired, comparisons=self.comparisons)
 
     def verdict(self, method: str, data: str, score: str) -> str:
         """`better` or `worse` than the baseline where the whole interval is; `unclear`; empty if neither way is."""
@@ -155,7 +167,7 @@ def compare(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | No
     by which the settings of a method are chosen, by default the first of the main scores.
     """
     scores = tuple(main_scores(runs))
-    if not scores or "method" not in runs or "seed" not in runs:
+    if not scores or not set(IDENTIFYING) <= set(runs):
         return None
     rows = _comparable(runs)
     scored = rows[(rows["state"] == "done") & rows[list(scores)].notna().any(axis=1)]
@@ -192,7 +204,7 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
 
     Data whose settings differ are different data sets, named after what differs.
     """
-    rows = runs.dropna(subset=[name for name in ("state", "method", "data", "seed") if name in runs])
+    rows = runs.dropna(subset=list(IDENTIFYING))
     if "encoder" in rows:
         rows = rows[rows["encoder"].isna()]
     rows = rows.assign(method=rows["method"].astype(str), data=rows["data"].astype(str)).reset_index(drop=True)
@@ -200,7 +212,7 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
     labels = list(rows["data"])
     for _, group in rows.groupby("data", sort=False):
         for column in columns:
-            if group[column].astype(str).nunique() > 1:
+            if len({str(value) for value in group[column]}) > 1:
                 for index in group.index:
                     value = rows[column][index]
                     if not (value is None or value != value):
@@ -211,7 +223,7 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
 def _trials(table: pd.DataFrame, seeds: tuple[int, ...]) -> Trials:
     """The models of a method by setting and seed; of several that are alike, the last."""
     names = [str(name) for name in table if str(name).startswith("settings.")]
-    varied = [name for name in [*names, "steps"] if name in table and table[name].astype(str).nunique() > 1]
+    varied = [name for name in [*names, "steps"] if name in table and len({str(value) for value in table[name]}) > 1]
     keys = [
         tuple((name.removeprefix("settings."), value) for name, value in zip(varied, row, strict=True))
         for row in table[varied].itertuples(index=False, name=None)
@@ -241,7 +253,7 @@ def _split(seeds: tuple[int, ...], trials: Sequence[Trials]) -> tuple[tuple[int,
     swept = {int(seed) for one in trials for seed, group in one.runs.groupby("seed") if group["setting"].nunique() > 1}
     chosen = tuple(seed for seed in seeds if seed in swept)
     rest = tuple(seed for seed in seeds if seed not in swept)
-    if rest:
+    if chosen and rest:
         return chosen, rest
     if len(seeds) == 1:
         return seeds, seeds

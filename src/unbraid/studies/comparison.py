@@ -35,8 +35,8 @@ NAME = "comparison"
 """Of the study, and of the file in its folder that says what is compared."""
 # the metrics of `dlib` on half the rows: about ten seconds per model
 PROTOCOL = Protocol(NAME, PROTOCOLS["dlib"].metrics, train=5_000, test=2_500, seconds=10.0)
-SHARED: Mapping[str, Any] = {"network": "tiny", "learning_rate": 1e-3}
-"""What all methods are trained with unless you say otherwise: for 32x32 images on a desk."""
+SHARED: Mapping[str, Any] = {"network": "patches", "learning_rate": 1e-3}
+"""What all methods are trained with unless you say otherwise: for small images on a desk."""
 ADVERSARY: Mapping[str, Any] = {
     "discriminator_layers": 3, "discriminator_width": 256, "discriminator_learning_rate": 1e-3,
 }  # fmt: skip
@@ -63,7 +63,8 @@ class Comparison:
     resolution: int = 32
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For every method that has them, in place of SHARED."""
-    protocol: str = NAME
+    protocol: str | Mapping[str, Mapping[str, Any]] = NAME
+    """The name of a protocol, or metrics with their settings."""
     samples: int = 20_000
     chosen_by: str = "mig"
     baseline: str = ""
@@ -120,20 +121,24 @@ class Comparison:
             protocol=self.scored_by(),
         )
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What all methods are trained with. An image weighs as one of 64x64, so that the papers' strengths hold."""
+        return {**SHARED, "pixel_weight": (64 / self.resolution) ** 2, **self.settings}
+
     def settings_of(self, method: str) -> dict[str, Any]:
-        """The shared settings, as far as a method has them."""
+        """The shared settings, as far as a method has them, and those that suit short training of small networks."""
         growing = {"threshold": max(1, self.steps // CAPACITY)}
         names = {one.name for one in dataclasses.fields(method_class(method).config_class)}
-        return {name: value for name, value in {**SHARED, **ADVERSARY, **growing, **self.settings}.items()
+        return {name: value for name, value in {**ADVERSARY, **growing, **self.shared}.items()
                 if name in names}  # fmt: skip
 
     def lacking(self) -> dict[str, list[str]]:
         """The shared settings that some methods do not have, by method: there, those are not trained alike."""
-        wanted = {**SHARED, **self.settings}
         return {
             method: missing
             for method in self.methods
-            if (missing := [name for name in wanted if name not in self.settings_of(method)])
+            if (missing := [name for name in self.shared if name not in self.settings_of(method)])
         }
 
 
