@@ -20,6 +20,7 @@ from unbraid.cli._group import LazyGroup, say
 from unbraid.errors import InputError, TerminatedError, printable
 
 COMMANDS = {
+    "compare": "Compare a method with others in one command, and write a page about it.",
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",

@@ -35,6 +35,7 @@ class FactorVAE(VAE):
     config_class = Config
     config: Config
     strength = ("gamma",)
+    sweep = (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)  # assumptions, table 3
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
