@@ -1,7 +1,7 @@
 """Learners by name, and the contract they share.
 
-One of your own is a file anywhere; docs/adding.md walks through it, and through adding it here. Losses that can be used
-alone are in `gaussian`, `contrastive_losses`, `intervention_losses`, `translation` and beside the learners.
+One of your own is a file anywhere; docs/adding.md walks through it. Losses that can be used alone are in
+`gaussian`, `contrastive_losses`, `intervention_losses`, `translation` and beside the learners.
 """
 
 from __future__ import annotations
@@ -65,15 +65,16 @@ def method_class(name: str | type[Method]) -> type[Method]:
     """The class of a learner by its name or a reference, or an InputError that suggests the nearest name."""
     method = look_up(name, METHODS, "method", GROUP)
     if not (isinstance(method, type) and issubclass(method, Method)):
-        raise InputError(f"{name} is {method!r}; expected a class of methods, a subclass of unbraid.methods.Method")
+        raise InputError(f"{name} is {method!r}; expected a subclass of unbraid.methods.Method")
     for field in fields(method.config_class):
         if "help" not in field.metadata:
-            raise InputError(f"{field.name} of {method.__name__} is not declared by `setting`; expected a default and help")
+            culprit = f"{field.name} of {method.config_class.__name__}"
+            raise InputError(f"{culprit} is not declared with `setting`; expected `= setting(default, help)`")
     return method
 
 
 def build(name: str | type[Method], data: FactorData | Spec, settings: Mapping[str, Any] | None = None) -> Method:
-    """A learner by name or reference, for this data, with these settings; its weights come from torch's default generator."""
+    """A learner by name, for this data, with these settings; its weights come from torch's default generator."""
     method = method_class(name)
     spec = data if isinstance(data, Spec) else Spec.of(data)
     return method(method.config_class.make(settings or {}), spec)

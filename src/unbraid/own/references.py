@@ -54,7 +54,10 @@ def refer(value: Any, group: str = "") -> Any:
     if isinstance(value, str):
         match = _REFERENCE.fullmatch(value)
         if match and match[2]:
-            return value if match[3] else _named(Source.read((_base.get() or Path()) / match[1]), match[2])
+            if match[3]:
+                return value
+            source = Source.read((_base.get() or Path()) / match[1])
+            return _named(source, source.main, match[2])
         entry = _entries(group).get(value) if group else None
         return value if entry is None else refer(_loaded(entry))
     return _of_object(value)
@@ -92,11 +95,11 @@ def resolve(reference: str) -> Any:
     source = sources.known(match[3] or "")
     if source is None:
         raise InputError(f"the code of {reference} is not known here")
-    value: Any = source.module()
+    value: Any = source.module(match[1])
     for part in match[2].split("."):
         if not hasattr(value, part):
             known = [name for name in vars(value) if not name.startswith("_")]
-            raise InputError(f"{source.folder / source.main} has no '{match[2]}'{nearest(part, known)}")
+            raise InputError(f"{source.folder / match[1]} has no '{match[2]}'{nearest(part, known)}")
         value = getattr(value, part)
     return value
 
@@ -126,12 +129,12 @@ def _matches(tree: Any) -> Iterator[re.Match[str]]:
 
 def code_digest(kind: type) -> str | None:
     """The key of the code of a class that was imported from a source; None of a class from an ordinary module."""
-    return _source_of(sys.modules[kind.__module__]).key if sources.imported_here(kind.__module__) else None
+    return _source_of(sys.modules[kind.__module__])[0].key if sources.imported_here(kind.__module__) else None
 
 
-def _named(source: Source, name: str) -> str:
+def _named(source: Source, file: str, name: str) -> str:
     sources.register(source)
-    return f"{source.main}:{name}@{source.key}"
+    return f"{file}:{name}@{source.key}"
 
 
 def _leaf(value: Any) -> Any:
@@ -163,10 +166,10 @@ def _of_object(value: Any) -> str:
         module, name = _variable(value)
     if module is None:
         raise InputError(f"{value!r} is no variable of a Python file; expected one at the top level of a file")
-    return _named(_source_of(module), name)
+    return _named(*_source_of(module), name)
 
 
-def _source_of(module: ModuleType) -> Source:
+def _source_of(module: ModuleType) -> tuple[Source, str]:
     source = sources.of_module(module)
     if source is None:
         what = "a notebook or a prompt" if module.__name__ == "__main__" else f"the module {module.__name__}"
@@ -192,6 +195,8 @@ def _assigned(module: ModuleType) -> set[str]:
         return set()
     names: set[str] = set()
     for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         names |= {target.id for target in targets if isinstance(target, ast.Name)}
     return names

@@ -1,7 +1,7 @@
 """A Python file with the local modules that it imports: known by a digest, and imported from what was digested.
 
 Modules are imported from memory into a package of their own, `unbraid_code_KEY`: the code that runs is the code of the
-digest, two versions of a file live side by side, and another process that has the source imports it under the same name.
+digest, two versions of a file live side by side, and another process that has the source imports it by the same name.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _PREFIX = "unbraid_code_"
 _INIT = "__init__.py"
 _NEVER = sys.stdlib_module_names | {"unbraid"}  # a neighbour does not take the place of these
 _Read = Callable[[str], bytes | None]
+_Search = Sequence[tuple[str, str | None]]
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,20 @@ class Source:
             _READ[file] = {name: before[name] for name in source.files}, source
         return source
 
-    def part(self, file: str) -> Source:
-        """The source of one of its files, the same as if that file had been read by itself."""
+    def part(self, file: str) -> tuple[Source, str]:
+        """The source of one of its files and the file's name in it: as if that file had been read by itself.
+
+        The whole source where the file imports what is not its neighbour.
+        """
         near = PurePosixPath(file)
-        while f"{near.parent}/{_INIT}".removeprefix("./") in self.files:
+        while f"{near.parent}/{_INIT}" in self.files:
             near = near.parent
         root = "" if near.parent == PurePosixPath() else f"{near.parent}/"
-        whole = _closure(file, self.files.get, _searched(self.folder, self.main))
         main = file.removeprefix(root)
         alone = _closure(main, lambda name: self.files.get(root + name), _searched(self.folder / root, main))
-        if whole.keys() == {root + name for name in alone}:
-            return Source(self.folder / root, main, alone)
-        return Source(self.folder, file, whole)  # it imports what is not its neighbour
+        if _closure(file, self.files.get, self._search).keys() == {root + name for name in alone}:
+            return Source(self.folder / root, main, alone), main
+        return self, file
 
     @cached_property
     def digest(self) -> str:
@@ -105,25 +108,22 @@ class Source:
         return {_dotted(name): name for name in sorted(self.files, reverse=True)}  # a package hides a file of its name
 
     @cached_property
-    def _search(self) -> Sequence[str]:
+    def _search(self) -> _Search:
         return _searched(self.folder, self.main)
 
     def local(self, top: str) -> str | None:
         """What stands before the name of a local module, such as `package.`; None for a module from elsewhere."""
-        if top not in _NEVER:
-            for near in self._search:
-                dotted = f"{near}{top}".replace("/", ".")
-                if _allowed(near, top, self.main) and any(
-                    name == dotted or name.startswith(f"{dotted}.") for name in self.modules
-                ):
-                    return near.replace("/", ".")
+        for near in _places(self._search, top):
+            dotted = f"{near}{top}".replace("/", ".")
+            if any(name == dotted or name.startswith(f"{dotted}.") for name in self.modules):
+                return near.replace("/", ".")
         return None
 
-    def module(self) -> ModuleType:
-        """Its file, imported: its code then counts as the user's own."""
+    def module(self, file: str | None = None) -> ModuleType:
+        """Its file, or another of its files, imported: its code then counts as the user's own."""
         register(self)
-        name = f"{_PREFIX}{self.key}.{_dotted(self.main)}"
-        path = self.folder / self.main
+        name = f"{_PREFIX}{self.key}.{_dotted(file or self.main)}"
+        path = self.folder / (file or self.main)
         if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
             advice = "put what uses it under `if __name__ == '__main__':`"
             raise InputError(f"{path} is used while it is imported; {advice}")
@@ -175,13 +175,16 @@ def import_file(path: Path) -> ModuleType:
     return Source.read(path).module()
 
 
-def of_module(module: ModuleType) -> Source | None:
-    """The source of a module's file; None for a module that has none, such as that of a prompt."""
+def of_module(module: ModuleType) -> tuple[Source, str] | None:
+    """The source of a module and its file there; None for a module that has none, such as that of a prompt."""
     loader = getattr(getattr(module, "__spec__", None), "loader", None)
     if isinstance(loader, _Loader) and loader.file is not None:
         return loader.source.part(loader.file)
     path = getattr(module, "__file__", None)
-    return Source.read(Path(path)) if path and Path(path).is_file() else None
+    if not path or not Path(path).is_file():
+        return None
+    source = Source.read(Path(path))
+    return source, source.main
 
 
 def imported_here(module: str) -> bool:
@@ -207,17 +210,19 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 # Which modules a file imports
 
 
-def _searched(folder: Path, main: str) -> list[str]:
-    """Where below the folder a local module is looked for: beside the file, and for its own package at the top."""
-    near = "" if "/" not in main else f"{PurePosixPath(main).parent}/"
-    if folder in _installed():
-        return [""] if near else []
-    return [near, ""] if near else [""]
+def _searched(folder: Path, main: str) -> _Search:
+    """Where below the folder local modules are looked for, and which of them where that is not all.
+
+    They are beside the file, and for its own package at the top, where other packages are not local.
+    """
+    above, slash, _ = main.rpartition("/")
+    package = [("", main.partition("/")[0])] if slash else []
+    return package if folder in _installed() else [(above + slash, None), *package]
 
 
-def _allowed(near: str, top: str, main: str) -> bool:
-    """At the top of a package's folder stand other packages, which are not local."""
-    return bool(near) or "/" not in main or top == main.partition("/")[0]
+def _places(search: _Search, top: str) -> list[str]:
+    """Where a module may be local."""
+    return [near for near, only in search if only in (None, top) and top not in _NEVER]
 
 
 @cache
@@ -227,7 +232,7 @@ def _installed() -> set[Path]:
     return {Path(folder).resolve() for folder in folders}
 
 
-def _closure(main: str, read: _Read, search: Sequence[str]) -> dict[str, bytes]:
+def _closure(main: str, read: _Read, search: _Search) -> dict[str, bytes]:
     """The contents of a file and of the local modules that it imports, by name."""
     files: dict[str, bytes] = {}
     queue = [main]
@@ -243,11 +248,9 @@ def _closure(main: str, read: _Read, search: Sequence[str]) -> dict[str, bytes]:
                 below = above.parents[level - 2] if 1 < level <= len(above.parents) + 1 else above
                 queue += _candidates("" if below == PurePosixPath() else f"{below}/", dotted)
                 continue
-            top = dotted.partition(".")[0]
-            for near in search if top not in _NEVER else ():
-                there = [name for name in _candidates(near, dotted) if read(name) is not None]
-                if there and _allowed(near, top, main):
-                    queue += there
+            for near in _places(search, dotted.partition(".")[0]):
+                if local := [name for name in _candidates(near, dotted) if read(name) is not None]:
+                    queue += local
                     break
     return files
 
@@ -329,4 +332,4 @@ class _Loader(Loader):
         return sys.modules[package + top]
 
 
-sys.meta_path.append(_Finder())
+sys.meta_path.insert(0, _Finder())  # before the one that would find the files themselves, which may have changed
