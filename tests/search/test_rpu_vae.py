@@ -262,6 +262,7 @@ def test_file_names_follow_the_rows(tmp_path: Path) -> None:
 
 # Real populations at toy size
 
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> RPU:
     return toy(tmp_path_factory.mktemp("rpu") / "toy")

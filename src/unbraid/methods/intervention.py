@@ -21,7 +21,7 @@ WEIGHTINGS = ("learned", "equal")
 @dataclass(frozen=True)
 class Config(AutoencoderConfig):
     network: str = setting(
-        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.PAIRS
+        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.PAIRS, group=nets.GROUP
     )
     dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
     lambda_1: float = setting(0.25, "weight of the image restored by the second intervention", low=0, live=True)
