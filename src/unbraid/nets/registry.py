@@ -21,6 +21,7 @@ from unbraid.nets.conv import (
 )
 from unbraid.nets.layers import ImageShape, check_side
 from unbraid.nets.mlp import mlp_decoder, mlp_encoder
+from unbraid.nets.patches import patch_decoder, patch_encoder
 from unbraid.nets.resnet import Layout, resnet_encoder
 
 
@@ -83,6 +84,10 @@ NETWORKS: dict[str, Network] = {
     "tiny": Network(
         f"{_DESK}; half the channels of small",
         conv_encoder((8, 16, 16), 128), 8.8e6, conv_decoder((16, 16, 8), 128), 4.3e6, multiple=8,
+    ),
+    "patches": Network(
+        f"{_DESK}; matrix multiplications alone",
+        patch_encoder(32, 256), 22e6, patch_decoder(32, 256), 16e6, multiple=8,
     ),
     "intervention_cmnist_tiny": Network(
         "Unbraid, an eighth of the channels of intervention_cmnist",

@@ -13,8 +13,9 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.methods import Method, build
-from unbraid.metrics import ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
+from unbraid.metrics.protocols import SAMPLED
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
@@ -83,7 +84,7 @@ def train(
         if run.state["state"] in ("done", "diverged"):
             say(f"{run.folder} is {run.state['state']} already")
         else:
-            _execute(run, config, learner, opened, parent, every, checkpoint_seconds, keep_state, say)
+            _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
@@ -102,6 +103,7 @@ def _execute(
     method: Method,
     data: FactorData,
     start: Run | None,
+    protocol: ProtocolLike | None,
     every: int,
     checkpoint_seconds: float,
     keep_state: bool,
@@ -125,8 +127,8 @@ def _execute(
             resumable = start is None or start.path("checkpoint").exists()  # else it began with weights alone
             run.finish(method, representation, keep_state and resumable)
             run.set_state("running", step=config.steps, **progressed())
-        if config.protocol is not None:
-            _score(run, config, method, data, representation, config.protocol)
+        if protocol is not None:
+            _score(run, config, method, data, representation, as_protocol(protocol))
         run.set_state("done", step=config.steps, **progressed(), finished=now())
     except DivergedError as error:
         run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **progressed())
@@ -201,14 +203,25 @@ def _score(
     method: Method,
     data: FactorData,
     representation: Representation,
-    protocol: ProtocolLike,
+    protocol: Protocol,
 ) -> None:
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
         table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)
-    settings = as_protocol(protocol).metrics.get("total_correlation", {})
+        table |= _sampled_scores(config, representation, protocol)
+    settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
     if table:
         run.save_scores(table)
+
+
+def _sampled_scores(config: RunConfig, representation: Representation, protocol: Protocol) -> dict[str, float]:
+    """The protocol's scores of codes drawn from q(z|x), on the same rows; none if the encoder is not Gaussian."""
+    if representation.logvar is None or not protocol.sampled:
+        return {}
+    codes = representation.draw(step_seed(config.seed, 0, SAMPLED))
+    same_rows = Protocol(SAMPLED, protocol.sampled, protocol.train, protocol.test)
+    scores = score(codes, representation.factors, protocol=same_rows, rng=config.seed)
+    return {f"{SAMPLED}.{name}": value for name, value in scores.items()}

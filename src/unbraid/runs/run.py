@@ -30,7 +30,8 @@ from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.methods import Method, Spec, build
-from unbraid.metrics import METRICS, ScoreTable
+from unbraid.metrics import ScoreTable
+from unbraid.metrics.protocols import is_score_of_codes
 from unbraid.runs import weights
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import NUMBERS
@@ -266,7 +267,7 @@ class Run(Folder):
             before = dict(self.read_json("scores")["scores"])
         except (InputError, KeyError, TypeError, ValueError):
             before = {}
-        kept = {name: value for name, value in before.items() if name.partition(".")[0] not in METRICS}
+        kept = {name: value for name, value in before.items() if not is_score_of_codes(name)}
         self.write_json("scores", {**table.record(), "scores": {**table, **kept}})
         self.seal()
 

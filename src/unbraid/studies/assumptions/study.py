@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.agreement import Udr
 from unbraid.jobs.job import Job
 from unbraid.jobs.training import Train
-from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike
+from unbraid.metrics import PROTOCOLS, ProtocolLike
 from unbraid.studies.assumptions.jobs import Entangle, Reconstruct
 
 TITLE = "Challenging common assumptions in the unsupervised learning of disentangled representations"
@@ -32,9 +32,10 @@ SEVEN = (
 )  # fmt: skip
 
 # the paper's protocol on half the rows, with at most 1,000 points downstream: half a minute per model instead of two
-DESK = Protocol(
-    "assumptions_desk",
-    {**PROTOCOLS["assumptions"].metrics, "downstream": {"sizes": (10, 100, 1000)}},
+DESK = replace(
+    PROTOCOLS["assumptions"],
+    name="assumptions_desk",
+    metrics={**PROTOCOLS["assumptions"].metrics, "downstream": {"sizes": (10, 100, 1000)}},
     train=5_000,
     test=2_500,
     seconds=30.0,
@@ -57,7 +58,7 @@ class Scale:
     data_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Of single data sets."""
     samples: int | None = None
-    protocol: ProtocolLike = "assumptions"
+    protocol: ProtocolLike = PROTOCOLS["assumptions"]
     entangled: ProtocolLike = "fast"
     """By which codes and entangled codes are compared."""
 
