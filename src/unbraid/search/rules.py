@@ -76,6 +76,11 @@ class PopulationConfig:
         if self.exploit != "none" and self.size < 2:
             raise InputError("size is 1, and a single member has none to copy; expected at least 2, or exploit='none'")
 
+    @property
+    def member_generations(self) -> int:
+        """How often a member is trained for a generation, where it does not converge before."""
+        return (self.founders or self.size) + self.size * (self.generations - 1)
+
 
 def exploit(scores: Sequence[float], rng: Rng, fraction: float = 0.2) -> list[int]:
     """Whose weights and hyperparameters each member continues with: its own, or for the worst those of one of the best.
