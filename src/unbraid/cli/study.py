@@ -30,7 +30,7 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("name", metavar="NAME|PATH")
-@click.option("--scale", default="smoke", help="smoke, desk or paper.")
+@click.option("--scale", default="smoke", help="smoke, desk, paper, or another that the study has.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where to run.")
 @click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")

@@ -14,13 +14,16 @@ DecoderBuilder = Callable[[int, ImageShape], nn.Module]
 CriticBuilder = Callable[[ImageShape], nn.Module]
 
 
-def conv_encoder(channels: tuple[int, ...], hidden: int) -> EncoderBuilder:
-    """Convolutions that halve the side to these numbers of channels, one hidden layer, the outputs."""
+def conv_encoder(channels: tuple[int, ...], hidden: int, kernels: tuple[int, ...] = ()) -> EncoderBuilder:
+    """Convolutions that halve the side to these numbers of channels, one hidden layer, the outputs.
+
+    Kernels are 4x4, or have these sides.
+    """
 
     def build(image_shape: ImageShape, outputs: int) -> nn.Module:
         side = image_shape[1] // 2 ** len(channels)
         return nn.Sequential(
-            *stride_two([image_shape[0], *channels]),
+            *stride_two([image_shape[0], *channels], kernels=kernels),
             nn.Flatten(),
             nn.Linear(channels[-1] * side * side, hidden),
             nn.ReLU(),

@@ -50,14 +50,16 @@ class Study:
     """Where the tables of runs are kept, by scale."""
 
     def kept(self, scale: str) -> RunTable:
-        """The table of the run that was kept at this scale."""
+        """The table of the run that was kept at this scale, or in this folder."""
         from unbraid.report.run_table import RunTable
 
         scales = [path.name for path in sorted(self.results.glob("*")) if path.is_dir()] if self.results else []
-        if self.results is None or scale not in scales:
-            there = f"; it has {', '.join(scales)}" if scales else ""
-            raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}")
-        return RunTable.load(self.results / scale)
+        if self.results is not None and scale in scales:
+            return RunTable.load(self.results / scale)
+        if Path(scale).is_dir():
+            return RunTable.load(Path(scale))
+        there = f"; it has {', '.join(scales)}" if scales else ""
+        raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}; a folder works too")
 
 
 def open_study(name: str) -> Study:
@@ -185,7 +187,7 @@ def report_results(name: str, scale: str, out: Path, readme: Path | None = None)
     runs = study.kept(scale)
     sections = study.report(runs) or []
     _put_verdicts(sections, readme)
-    return write(f"{study.title} ({scale})", sections, runs.frame, out, 0)
+    return write(f"{study.title} ({Path(scale).name})", sections, runs.frame, out, 0)
 
 
 def _put_verdicts(sections: Sequence[Section], readme: Path | None) -> None:
