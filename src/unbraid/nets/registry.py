@@ -18,6 +18,8 @@ from unbraid.nets.conv import (
     flowers_critic,
     multitask_decoder,
     multitask_encoder,
+    population_decoder,
+    population_encoder,
 )
 from unbraid.nets.layers import ImageShape, check_side, start_glorot
 from unbraid.nets.mlp import mlp_decoder, mlp_encoder
@@ -75,6 +77,10 @@ NETWORKS: dict[str, Network] = {
     ),
     "multitask": Network(
         "multitask, table 2", multitask_encoder, 2.3e6, multitask_decoder, 0.25e6, multiple=64, largest=64
+    ),
+    "population": Network(
+        "population, released code: batch norm and 512 units",
+        population_encoder, 2.6e6, population_decoder, 1.7e6, multiple=16,
     ),
     "mlp": Network("Higgins et al. 2017, table 1, dSprites", mlp_encoder, 2.2e6, mlp_decoder, 1.4e6),
     "intervention": Network(
