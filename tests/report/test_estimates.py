@@ -230,7 +230,7 @@ def test_shares_are_compared_by_their_exact_intervals() -> None:
 
 
 def test_an_exact_test_on_counts_covers_whatever_the_shares_are() -> None:
-    """All outcomes of four against five, with their probabilities, at shares on a grid that the intervals do not use."""
+    """All outcomes of four against five, with their probabilities, at shares that the intervals do not look at."""
     from scipy.stats import binom
 
     sizes = (4, 5)

@@ -98,7 +98,7 @@ def repeated(models: Models, setting: str, variant: str = "dc_bc") -> pd.DataFra
 
 
 def _moments(models: Models, setting: str, variant: str) -> Rows:
-    """The mean and the variance over runs of the gaps, as appendix A.5 has them: squares over runs, not runs less one."""
+    """The mean and the variance of the gaps, as appendix A.5 has them: over the runs, not the runs less one."""
     said = paper.repeated_gaps(setting)
     rows: Rows = [{"run": "mean"}, {"run": "variance"}]
     for index, factor in enumerate(SHARED[variant]):
@@ -256,15 +256,15 @@ def states(models: Models) -> pd.DataFrame:
 # The report
 
 RULES = (
-    "Verdicts follow rules that were fixed before this run; where one has changed since the first edition, the table of "
-    "verdicts says how. Each claim comes down to numbers and one threshold. A number is a mean over seeds with its "
+    "Verdicts follow rules that were fixed before this run; where one has changed since the first edition, the table "
+    "of verdicts says how. Each claim comes down to numbers and one threshold. A number is a mean over seeds with its "
     "95 % interval, Student's t; two settings are compared seed by seed, since models with the same seed begin with "
     "the same weights and see the same images. A difference of shares of runs has the interval of an exact test on "
     "counts. A claim holds where every interval, or the share of them that its rule states, is on its side of the "
     "threshold, does not hold where too many are wholly on the other, and is inconclusive otherwise, as it is with "
     f"fewer than {SEEDS} seeds. What is said of halves is judged over models whose z tells both factors, by {TOLD:g} "
-    "points above chance, and not testable here where too few do. They are verdicts on these runs: other data, networks "
-    "and lengths of training may give others."
+    "points above chance, and not testable here where too few do. They are verdicts on these runs: other data, "
+    "networks and lengths of training may give others."
 )
 BRACKETS = "Percent of test images; brackets are 95 % t intervals over seeds."
 HALVES = ("r", "r0", "r1")
@@ -299,8 +299,8 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
     )
     judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
     caption = (
-        "First edition: the verdicts of this study's first desk run, by its rules of then; — for a new claim. It took j "
-        "over all views in equations 5 and 6, and its backgrounds were easier than its digits."
+        "First edition: the verdicts of this study's first desk run, by its rules of then; — for a new claim. It took "
+        "j over all views in equations 5 and 6, and its backgrounds were easier than its digits."
     )
     title = "The paper's claims, and whether they hold here"
     table = Table("verdicts", title, editions(judged), caption)
