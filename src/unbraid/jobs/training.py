@@ -100,7 +100,7 @@ class Train(Job):
         network, encoder = self.full_settings.get("network", ""), "codes" not in method.needs
         speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
         encoded = 1 + len({"partners", "labelled_images"} & set(method.needs))  # images per row of a batch
-        return self.images * encoded * self.resolution**2 / speed + scoring
+        return self.images * encoded * self.resolution**2 / speed * method.cost + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         self.record_run(folder, needed, self.settings)
