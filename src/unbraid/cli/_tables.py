@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from unbraid.own.references import without_keys
+
 console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
 _MEASURED = [
     "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
@@ -32,4 +34,4 @@ def print_runs(runs: Any) -> None:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(without_keys(value))

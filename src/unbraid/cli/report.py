@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unbraid.cli._group import PATH, say
+from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
 from unbraid.runs.folder import left_over
 from unbraid.studies import report_results, write_report
@@ -20,6 +21,8 @@ from unbraid.studies import report_results, write_report
 @click.option("--explore", type=int, default=0, help="Write pages with sliders for up to this many runs.")
 @click.option("--results", metavar="SCALE", help="FOLDER is a study's name: the page of the results kept with it.")
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
+@click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
+@TRUST
 def command(
     folder: Path,
     out: Path | None,
@@ -28,6 +31,7 @@ def command(
     explore: int,
     results: str | None,
     keep: Path | None,
+    file: Path | None,
 ) -> None:
     """Write a page about a study or any folder of runs.
 
@@ -41,4 +45,4 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore=explore))
+    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore=explore, file=file))

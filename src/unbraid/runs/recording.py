@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
 from unbraid.methods import GROUP, METHODS, Method, build
-from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
-from unbraid.metrics.protocols import SAMPLED
-from unbraid.own import label, refer, refer_all
+from unbraid.metrics.protocols import SAMPLED, refer_protocol
+from unbraid.own import keys_in, label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
@@ -66,6 +67,7 @@ def train(
         raise InputError(f"steps is {steps}; expected at least 1")
     if seed < 0:
         raise InputError(f"seed is {seed}; expected at least 0")
+    protocol = refer_protocol(protocol)
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
     if every < 1:
@@ -84,7 +86,10 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
+    name = f"{label(method)}-{label(config.data['data'])}"
+    run = Run(out if out is not None else Path("runs") / f"{name}-{config.id}")
+    if changes := changed_code(run, config, name):
+        say(changes)
     try:
         run.begin(config, opened)
         if run.state["state"] in ("done", "diverged"):
@@ -94,6 +99,18 @@ def train(
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
+
+
+def changed_code(run: Run, config: RunConfig, name: str) -> str:
+    """Says so where a new run differs from one beside it in nothing but the user's own code."""
+    if not keys_in(config) or run.path("config").exists():
+        return ""
+    for other in sorted(run.folder.parent.glob(f"{name}-*")):
+        with suppress(InputError):
+            differences = Run(other).config.differences(config)
+            if differences and all(difference.startswith("your ") for difference in differences):
+                return f"{'; '.join(differences)}, {other}; training anew in {run.folder}"
+    return ""
 
 
 def _build(config: RunConfig, data: FactorData) -> Method:
@@ -219,6 +236,10 @@ def _score(
     settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
+    for name, given in protocol.evaluators().items():
+        own = label(name)
+        scores = METRICS[name].function(method, data, representation, rng=step_seed(config.seed, 0, own), **given)
+        table |= {own if one == own else f"{own}.{one}": value for one, value in scores.items()}
     if table:
         run.save_scores(table)
 

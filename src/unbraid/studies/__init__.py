@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
-from unbraid.own import Source, relative_to
+from unbraid.own import Source, relative_to, trusted
 from unbraid.runs.folder import Folder
+from unbraid.runs.kept_code import newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
@@ -64,7 +65,7 @@ def open_study(name: str) -> Study:
     """A study by its name, or from a Python file."""
     path = Path(name)
     if path.suffix == ".py" or path.is_file():
-        return _from_file(path)
+        return _from_source(Source.read(path))
     if name not in STUDIES:
         raise InputError(f"there is no study '{name}'{nearest(name, STUDIES)}; a path to a Python file works too")
     module = importlib.import_module(f"unbraid.studies.{name}.study")
@@ -82,9 +83,9 @@ def open_study(name: str) -> Study:
     return Study(name, module.TITLE, tuple(module.SCALES), jobs, table, report, results=results)
 
 
-def _from_file(path: Path) -> Study:
-    source = Source.read(path)
-    with relative_to(source.folder):
+def _from_source(source: Source) -> Study:
+    path = source.folder / source.main
+    with relative_to(path.parent):
         module = source.module()
     if not hasattr(module, "jobs"):
         raise InputError(f"{path} has no function jobs(scale)")
@@ -100,13 +101,36 @@ def _from_file(path: Path) -> Study:
         return None if own is None else list(own(runs.frame, runs.folder))
 
     def jobs(scale: str) -> Sequence[Job]:
-        with relative_to(source.folder):
+        with relative_to(path.parent):
             found: Sequence[Job] = module.jobs(scale)
             return found
 
-    name = str(path.resolve())
     title = str(getattr(module, "TITLE", path.stem))
-    return Study(name, title, scales, _jobs(jobs, scales), table, report, (source,))
+    return Study(path.name, title, scales, _jobs(jobs, scales), table, report, (source,))
+
+
+def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]:
+    """The study that a folder holds, or the one of `file`; and a line for the user, which says why where it is None.
+
+    A study's own file is run where it has been run here before, or the user trusts the folder.
+    """
+    about = Folder(folder).read_json("study")
+    name, key = str(about.get("name")), about.get("code")
+    if file is not None:
+        return open_study(str(file)), ""
+    if key is None:
+        if name in STUDIES:
+            return open_study(name), ""
+        return None, f"{folder} is of the study '{name}', which is not one of Unbraid's and has no copy of its file"
+    source = read_kept(str(key), folder)
+    if not trusted(source.digest):
+        return None, (
+            f"{folder} has a study file that has not been run here before, {folder / 'code' / str(key) / source.main}: "
+            "without it, this is the general overview; read it, and if you trust it, repeat this with --trust"
+        )
+    changed = newer(str(key), folder)
+    note = f"{changed} changed since; this is by the copy in {folder}, and --study {changed} by the new one"
+    return _from_source(source), note if changed else ""
 
 
 def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Callable[[str], list[Job]]:
@@ -125,8 +149,11 @@ def write_report(
     draw: int = 12,
     keep: Path | None = None,
     explore: int = 0,
+    file: Path | None = None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
+
+    `file` is the file of the study, where that is the user's own and not the copy in the folder.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
@@ -147,11 +174,13 @@ def write_report(
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
         return write(folder.resolve().name, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
+    study, note = study_in(folder, file)
+    if note:
+        warnings.warn(note, stacklevel=2)
+    runs = RunTable.read(folder) if study is None else study.table(folder)
+    sections = None if study is None else study.report(runs)
     about = Folder(folder).read_json("study")
-    study = open_study(str(about.get("name")))
-    runs = study.table(folder)
-    sections = study.report(runs)
-    title = f"{study.title} ({about.get('scale')})"
+    title = f"{Path(str(about.get('name'))).stem if study is None else study.title} ({about.get('scale')})"
     explorers = _explorers(runs, out, explore)
     if sections is None:
         return write(title, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
