@@ -115,7 +115,9 @@ def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]
     A study's own file is run where it has been run here before, or the user trusts the folder.
     """
     about = Folder(folder).read_json("study")
-    name, key = str(about.get("name")), about.get("code")
+    name, key = about.get("name"), about.get("code")
+    if not isinstance(name, str):
+        raise InputError(f"{folder / 'study.json'} is damaged: it has no name of a study")
     if file is not None:
         return open_study(str(file)), ""
     if key is None:
