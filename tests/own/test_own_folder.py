@@ -191,8 +191,8 @@ def test_a_study_file_that_a_folder_names_is_not_imported(record: dict[str, str]
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     (tmp_path / "d" / "study.json").write_text(json.dumps({**record, "scale": "smoke"}))
-    for command, trust in itertools.product((["report", "d"], ["study", "status", "d"]), ([], ["--trust"])):
-        done = here(*command, *trust)
+    for command, flag in itertools.product((["report", "d"], ["study", "status", "d"]), ([], ["--trust"])):
+        done = here(*command, *flag)
         assert "Traceback" not in done.stderr
         assert done.stderr.count("\n") == 1
         assert not (tmp_path / "ran").exists()
