@@ -16,6 +16,7 @@ COMMANDS = {
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
