@@ -40,6 +40,15 @@ COMMANDS = {
 }
 """The first line of each command's help: listing the commands imports none of them."""
 
+SECTIONS = {
+    "Data": ("data",),
+    "Train": ("demo", "train", "population", "rpu"),
+    "Measure": ("score", "probe", "encode", "export", "import"),
+    "Look": ("show", "explore", "retrieve", "runs", "report"),
+    "Study": ("compare", "study"),
+}
+"""How the commands are listed."""
+
 
 def _import(name: str) -> click.Command | None:
     return import_module(f"unbraid.cli.{name}").command if name in COMMANDS else None
@@ -48,6 +57,7 @@ def _import(name: str) -> click.Command | None:
 @click.group(
     cls=LazyGroup,
     summaries=COMMANDS,
+    sections=SECTIONS,
     find=_import,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
@@ -68,6 +78,9 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command
+        click.echo(error.format_message())
+        sys.exit(0)
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:

@@ -62,11 +62,11 @@ def command(
     forecast: bool,
     **engine: Any,
 ) -> None:
-    """Compare a method with others: same networks, steps, data and seeds.
+    """Compare a method with others in one command, and write a page about it.
 
-    Each method is first trained at several strengths; the best of them is trained again with other seeds, and these
-    models are compared. The speed of this machine is measured first, and the steps are as many as fit into --minutes.
-    If it is stopped, run the same command again. It ends with a page.
+    All have the same networks, steps, data and seeds. Each method is first trained at several strengths; the best of
+    them is trained again with other seeds, and these models are compared. The speed of this machine is measured first,
+    and the steps are as many as fit into --minutes. If it is stopped, run the same command again.
     """
     methods = (method, *_names(against))
     plan = Comparison(
