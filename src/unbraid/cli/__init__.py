@@ -20,11 +20,13 @@ from unbraid.cli._group import LazyGroup, say
 from unbraid.errors import InputError, TerminatedError, printable
 
 COMMANDS = {
+    "compare": "Compare a method with others in one command, and write a page about it.",
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
+    "import": "Read the results of disentanglement_lib into a table of models.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
     "report": "Write a page about a study or any folder of runs.",

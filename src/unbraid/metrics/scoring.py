@@ -12,7 +12,7 @@ import numpy as np
 
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, ContinuousFactorError, Pair, Rng, generator, need_rows, paired, split
-from unbraid.metrics.protocols import METRICS, Protocol, ProtocolLike, as_protocol
+from unbraid.metrics.protocols import METRICS, Part, Protocol, ProtocolLike, as_protocol
 from unbraid.progress import Advance, progress
 
 # scores that any code informative about a single factor decides
@@ -72,19 +72,21 @@ def score(
     rounds = 1 + (resamples if confidence is not None else 0)
     by_name = isinstance(protocol, str) and metrics is None
     left_out: dict[str, ContinuousFactorError] = {}
-    with progress("scoring", rounds * len(chosen.metrics)) as advance, warnings.catch_warnings(record=True) as caught:
+    parts, measured = chosen.parts(), list[Part]()
+    with progress("scoring", rounds * len(parts)) as advance, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for metric, settings in chosen.metrics.items():
+        seeds = _Seeds(rng)
+        for part in parts:
             try:
-                table |= _measure(metric, settings, sets, int(rng.integers(2**31)), table.arrays)
+                table |= _measure(part, sets, seeds[part.metric], table.arrays)
+                measured.append(part)
             except ContinuousFactorError as error:
                 remedy = f"{error.remedy}; or use protocol 'continuous'"
-                left_out[metric] = ContinuousFactorError(sets.whole[1], error.column, remedy)  # rows as given
+                left_out[part.metric] = ContinuousFactorError(sets.whole[1], error.column, remedy)  # rows as given
                 if not by_name:
-                    raise left_out[metric] from None
-            advance(note=metric)
+                    raise left_out[part.metric] from None
+            advance(note=part.metric)
         if confidence is not None:
-            measured = _selected(chosen, [metric for metric in chosen.metrics if metric not in left_out])
             table |= _intervals(table, measured, sets, confidence, resamples, rng, advance)
     table.notes = sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
     if left_out:
@@ -101,8 +103,24 @@ def _selected(protocol: Protocol, metrics: Iterable[str] | None) -> Protocol:
     """The protocol with these metrics only; those it does not have are added with their defaults."""
     if metrics is None:
         return protocol
-    names = [metrics] if isinstance(metrics, str) else metrics
-    return replace(protocol, metrics={metric: protocol.metrics.get(metric, {}) for metric in names})
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    beside = {
+        prefix: {metric: settings[metric] for metric in names if metric in settings}
+        for prefix, settings in protocol.beside.items()
+    }
+    return replace(protocol, metrics={metric: protocol.metrics.get(metric, {}) for metric in names}, beside=beside)
+
+
+class _Seeds(dict[str, int]):
+    """A seed per metric, drawn when it is first asked for: scores beside others are those of their protocol alone."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__()
+        self._rng = rng
+
+    def __missing__(self, metric: str) -> int:
+        self[metric] = int(self._rng.integers(2**31))
+        return self[metric]
 
 
 @dataclass(frozen=True)
@@ -136,13 +154,8 @@ def _sets(codes: Any, factors: Any, test: Pair | None, protocol: Protocol, rng: 
     return _Sets((table[first], labels[first]), (table[second], labels[second]), (table, labels))
 
 
-def _measure(
-    metric: str,
-    settings: Mapping[str, Any],
-    sets: _Sets,
-    seed: int,
-    arrays: dict[str, dict[str, Array]] | None = None,
-) -> dict[str, float]:
+def _measure(part: Part, sets: _Sets, seed: int, arrays: dict[str, dict[str, Array]] | None = None) -> dict[str, float]:
+    metric, settings = part.metric, part.settings
     function, reads = METRICS[metric].function, METRICS[metric].reads
     if reads == "codes":
         scores = function(sets.train[0], rng=seed, **settings)
@@ -151,13 +164,14 @@ def _measure(
     else:
         scores = function(*(sets.whole if reads == "all" else sets.train), rng=seed, **settings)
     if arrays is not None:
-        arrays[metric] = scores.arrays
-    return {metric if name == metric else f"{metric}.{name}": value for name, value in scores.items()}
+        arrays |= {prefix + metric: scores.arrays for prefix in part.prefixes}
+    named = {metric if name == metric else f"{metric}.{name}": value for name, value in scores.items()}
+    return {prefix + name: value for prefix in part.prefixes for name, value in named.items()}
 
 
 def _intervals(
     scores: Mapping[str, float],
-    protocol: Protocol,
+    parts: Iterable[Part],
     sets: _Sets,
     confidence: float,
     resamples: int,
@@ -171,11 +185,11 @@ def _intervals(
     """
     drawn: dict[str, list[float]] = {}
     for _ in range(resamples):
-        sample = sets.resampled(rng)
-        for metric, settings in protocol.metrics.items():
-            for name, value in _measure(metric, settings, sample, int(rng.integers(2**31))).items():
+        sample, seeds = sets.resampled(rng), _Seeds(rng)
+        for part in parts:
+            for name, value in _measure(part, sample, seeds[part.metric]).items():
                 drawn.setdefault(name, []).append(value)
-            advance(note=metric)
+            advance(note=part.metric)
     tail = (1 - confidence) / 2
     bounds: dict[str, float] = {}
     for name, values in drawn.items():

@@ -13,9 +13,11 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
-from unbraid.methods import Method, build
-from unbraid.metrics import ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.methods import GROUP, METHODS, Method, build
+from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
+from unbraid.metrics.protocols import SAMPLED
+from unbraid.own import label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
@@ -31,8 +33,8 @@ Say = Callable[[str], None]
 
 
 def train(
-    method: str,
-    data: str | FactorData,
+    method: str | type[Method],
+    data: str | FactorData | Callable[..., FactorData],
     *,
     steps: int,
     seed: int = 0,
@@ -52,6 +54,9 @@ def train(
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
 
+    Method, data, networks and metrics are built-in names, or your own: a class or function of a file, or
+    `path/to/file.py:Name`. A digest of that file is part of the run's id, and a copy is kept in its folder.
+
     Run again with the same settings, it resumes from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
     `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
@@ -68,7 +73,9 @@ def train(
         as_protocol(protocol)  # a wrong one is an error before training, not after
     if every < 1:
         raise InputError(f"every is {every}; expected at least 1")
-    opened = catalogue.load(data, resolution) if isinstance(data, str) else data
+    method = refer(method, GROUP) if method not in METHODS else method
+    settings = refer_all(settings)
+    opened = data if isinstance(data, FactorData) else catalogue.load(data, resolution)
     target = resolve_device(device)
     parent = None if start is None else Run(start)
     if parent is not None and parent.config.steps > steps:
@@ -80,14 +87,14 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
+    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
     try:
         if _finished(run, config, say):
             return run
         with _alone(run, say):
             run.begin(config, opened)
             if not _finished(run, config, say):  # another process may have trained it meanwhile
-                _execute(run, config, learner, opened, parent, every, checkpoint_seconds, keep_state, say)
+                _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
@@ -130,6 +137,7 @@ def _execute(
     method: Method,
     data: FactorData,
     start: Run | None,
+    protocol: ProtocolLike | None,
     every: int,
     checkpoint_seconds: float,
     keep_state: bool,
@@ -153,8 +161,8 @@ def _execute(
             resumable = start is None or start.path("checkpoint").exists()  # else it began with weights alone
             run.finish(method, representation, keep_state and resumable)
             run.set_state("running", step=config.steps, **progressed())
-        if config.protocol is not None:
-            _score(run, config, method, data, representation, config.protocol)
+        if protocol is not None:
+            _score(run, config, method, data, representation, as_protocol(protocol))
         run.set_state("done", step=config.steps, **progressed(), finished=now())
     except DivergedError as error:
         run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **progressed())
@@ -197,7 +205,8 @@ def _steps(
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
-    with deferred(say) as stopped, progress(f"training {config.method}", config.steps, delay=0) as advance:
+    what = f"training {label(config.method)}"
+    with deferred(say) as stopped, progress(what, config.steps, delay=0) as advance:
         advance(step)
         for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
             advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
@@ -232,14 +241,25 @@ def _score(
     method: Method,
     data: FactorData,
     representation: Representation,
-    protocol: ProtocolLike,
+    protocol: Protocol,
 ) -> None:
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
         table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)
-    settings = as_protocol(protocol).metrics.get("total_correlation", {})
+        table |= _sampled_scores(config, representation, protocol)
+    settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
     if table:
         run.save_scores(table)
+
+
+def _sampled_scores(config: RunConfig, representation: Representation, protocol: Protocol) -> dict[str, float]:
+    """The protocol's scores of codes drawn from q(z|x), on the same rows; none if the encoder is not Gaussian."""
+    if representation.logvar is None or not protocol.sampled:
+        return {}
+    codes = representation.draw(step_seed(config.seed, 0, SAMPLED))
+    same_rows = Protocol(SAMPLED, protocol.sampled, protocol.train, protocol.test)
+    scores = score(codes, representation.factors, protocol=same_rows, rng=config.seed)
+    return {f"{SAMPLED}.{name}": value for name, value in scores.items()}

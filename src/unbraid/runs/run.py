@@ -9,6 +9,7 @@ A run folder holds
     codes.npz            codes, factors, rows (and logvar) of `represent`
     scores.json          the scores
     state.json           queued, running, done, diverged or failed, and with which versions
+    code/                copies of the user's own code that it was made with
 
 Each file is written under a temporary name, synced and renamed. Nothing is read with pickle.
 """
@@ -31,10 +32,13 @@ from unbraid.data.reading import Declared, read_arrays, read_bytes
 from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
 from unbraid.errors import InputError, MissingError
 from unbraid.methods import Method, Spec, build
-from unbraid.metrics import METRICS, ScoreTable
+from unbraid.metrics import ScoreTable
+from unbraid.metrics.protocols import is_score_of_codes
+from unbraid.own import keys_in
 from unbraid.runs import weights
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import NUMBERS
+from unbraid.runs.kept_code import admit, keep
 from unbraid.training.representation import Representation
 
 LOG_LIMIT = 1 << 30
@@ -110,6 +114,11 @@ class Run(Folder):
 
     # What it is
 
+    def __init__(self, folder: Path | str, trust: bool = False) -> None:
+        """With `trust`, code and files that a run from elsewhere names are used like those of one's own runs."""
+        super().__init__(folder)
+        self.trust = trust
+
     def begin(self, config: RunConfig, data: FactorData) -> None:
         """Write the config, or see that the folder holds the same one, and clear what a kill left half written."""
         begun = self.path("config").exists()
@@ -120,6 +129,7 @@ class Run(Folder):
         if not begun:
             opened = dict(data.opened) if data.opened else None
             record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
+            keep(keys_in(record), self.folder)
             self.write_json("config", record)
 
     @property
@@ -160,6 +170,7 @@ class Run(Folder):
         if opened is None:
             raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
         check(f"{self.path('config')}: opened", opened, _OPENED)
+        admit(self.folder, opened, self.trust)
         return opened
 
     def path(self, name: str) -> Path:
@@ -264,6 +275,7 @@ class Run(Folder):
     def method(self, device: str | torch.device = "cpu") -> Method:
         """The trained method."""
         config = self.config
+        admit(self.folder, [config.method, dict(config.settings)], self.trust)
         method = build(config.method, self.spec, config.settings)
         self.restore(method)
         return method.prepare(device, config.precision).eval()
@@ -303,7 +315,7 @@ class Run(Folder):
             before = dict(self.read_json("scores")["scores"])
         except (InputError, KeyError, TypeError, ValueError):
             before = {}
-        kept = {name: value for name, value in before.items() if name.partition(".")[0] not in METRICS}
+        kept = {name: value for name, value in before.items() if not is_score_of_codes(name)}
         self.write_json("scores", {**table.record(), "scores": {**table, **kept}})
         self.seal()
 
@@ -328,6 +340,6 @@ def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> No
             raise InputError(f"{path} cannot be read as codes: '{name}' is {declared[name]}; expected shape {shape}")
 
 
-def load(folder: Path | str, device: str | torch.device = "cpu") -> Method:
-    """The trained method of a run, on any device."""
-    return Run(folder).method(device)
+def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
+    """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
+    return Run(folder, trust).method(device)

@@ -197,7 +197,7 @@ def models_of(config: PopulationConfig, score: Score) -> int:
 
 def population_seconds(base: Base, config: PopulationConfig, score: Score) -> float:
     """About how long a population takes on one core."""
-    models = config.size * config.generations * models_of(config, score)
+    models = config.member_generations * models_of(config, score)
     images = config.images or max(base.rows, 10_000)
     return base.seconds(models * images, models)
 
