@@ -66,7 +66,7 @@ def app() -> None:
     """A laboratory for disentangled representation learning."""
 
 
-RESUMED = ("data get", "demo", "population", "rpu", "study run", "train")
+RESUMED = ("compare", "data get", "demo", "population", "rpu", "study run", "train")
 """Commands that resume when they are run again."""
 
 
@@ -84,6 +84,9 @@ def main() -> None:
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+            click.echo(error.format_message())  # the help of a group, on many lines
+            sys.exit(0)
         _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt) as error:
         say(f"stopped{_resumption()}")
@@ -139,5 +142,6 @@ def _discard_output() -> None:
 
 def _fail(message: str) -> NoReturn:
     text = printable(" ".join(message.split()))
+    text = text if len(text) <= 1500 else f"{text[:1000]} … {text[-400:]}"
     click.echo(f"unbraid: {text}", err=True)
     sys.exit(2)

@@ -113,7 +113,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The method's settings that are given, and so not searched."""
     fields = {field.name: field for field in dataclasses.fields(method_class(method).config_class)}
     given = {name: options[name] for name in _SHARED if options[name] is not None}
-    for name, text in (setting(text) for text in options["setting"]):
+    for name, text in (setting(text, "--setting") for text in options["setting"]):
         if name not in fields:
             raise InputError(f"{method} has no setting '{name}'{nearest(name, fields)}")
         given[name] = _typed(name, text, type(fields[name].default))
@@ -123,7 +123,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def _reduction(texts: tuple[str, ...]) -> ReductionConfig:
     defaults = {field.name: field.default for field in dataclasses.fields(ReductionConfig)}
     given = {}
-    for name, text in (setting(text) for text in texts):
+    for name, text in (setting(text, "--reduce") for text in texts):
         if name not in defaults:
             raise InputError(f"--reduce has no '{name}'{nearest(name, defaults)}")
         given[name] = _typed(name, text, type(defaults[name]))

@@ -197,6 +197,12 @@ def commit() -> str | None:
     return done.stdout.strip() or None if done.returncode == 0 else None
 
 
+def refuse_run(folder: Path) -> None:
+    """An InputError where a folder for many jobs is that of one run."""
+    if (folder / "config.json").exists():
+        raise InputError(f"{folder} is a run; expected another folder for the results of many")
+
+
 def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 

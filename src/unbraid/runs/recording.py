@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError
+from unbraid.errors import InputError, need_number, need_whole, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
@@ -65,14 +65,14 @@ def train(
     `steps` counts those of both. It must have been made with `keep_state`. `id` is that of the job that the run is,
     by default of the job `Train` with the same arguments. `say` gets each message for the user.
     """
-    if steps < 1:
-        raise InputError(f"steps is {steps}; expected at least 1")
-    if seed < 0:
-        raise InputError(f"seed is {seed}; expected at least 0")
+    steps, seed = need_whole("steps", steps, 1, MOST_STEPS), need_whole("seed", seed)
+    every = need_whole("every", every, 1)
+    need_number("checkpoint_seconds", checkpoint_seconds, 0)
+    samples = None if samples is None else need_whole("samples", samples, 1)
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
-    if every < 1:
-        raise InputError(f"every is {every}; expected at least 1")
+    if not isinstance(out, str | Path | None) or not str("runs" if out is None else out):
+        raise InputError(f"out is {shown(out)}; expected the path of a folder")
     method = refer(method, GROUP) if method not in METHODS else method
     settings = refer_all(settings)
     opened = data if isinstance(data, FactorData) else catalogue.load(data, resolution)
@@ -87,6 +87,7 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
+    _check_needs(learner, method, opened)
     run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
     try:
         if _finished(run, config, say):
@@ -98,6 +99,20 @@ def train(
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
+
+
+MOST_STEPS = 10**12
+
+
+def _check_needs(learner: Method, method: str, data: FactorData) -> None:
+    """An InputError that names the settings of the data that a method needs, before there is a folder of the run."""
+    missing = [name for name in learner.needs if name not in data.batch_at([0], 0)]
+    if not missing:
+        return
+    chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]
+    flags = [f"--{name.replace('_', '-')}" for wrapper in chosen for name in list(wrapper.help)[:1]]
+    added = f"; add {' or '.join(flags)}" if flags else ""
+    raise InputError(f"{method} needs {', '.join(missing)}, which the data does not give{added}")
 
 
 def _finished(run: Run, config: RunConfig, say: Say) -> bool:

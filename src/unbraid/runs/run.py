@@ -41,6 +41,7 @@ from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
 from unbraid.training.representation import Representation
 
+_NEW = "checkpoint.new.safetensors"
 LOG_LIMIT = 1 << 30
 """Bytes of a log."""
 
@@ -220,11 +221,11 @@ class Run(Folder):
     def save_checkpoint(self, method: Method) -> None:
         """Keep the newest state, and the one before it in case the newest is damaged."""
         newest, previous = self._checkpoints()
-        with replacing(newest.with_name("checkpoint.new.safetensors")) as part:
+        with replacing(newest.with_name(_NEW)) as part:
             weights.save(method.state_dict(), part)
         if newest.exists():
             newest.replace(previous)
-        newest.with_name("checkpoint.new.safetensors").replace(newest)
+        newest.with_name(_NEW).replace(newest)
 
     def load_checkpoint(self, method: Method) -> tuple[int, list[str]]:
         """Restore the newest intact state. Gives the step, 0 where there is none, and what is wrong with the others."""
@@ -264,6 +265,7 @@ class Run(Folder):
         with replacing(self.path("codes")) as part, part.open("wb") as file:
             np.savez(file, **arrays)
         previous.unlink(missing_ok=True)
+        newest.with_name(_NEW).unlink(missing_ok=True)  # left by a kill between its writing and its naming
         if not keep_state:
             newest.unlink(missing_ok=True)
 

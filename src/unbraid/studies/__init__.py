@@ -20,8 +20,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import extract_tb
+from types import FunctionType
 from typing import TYPE_CHECKING
 
+from unbraid.data.reading import one_line
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.own import Source, relative_to
@@ -138,7 +141,16 @@ def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Ca
     def jobs(scale: str) -> list[Job]:
         if scale not in scales:
             raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
-        return list(function(scale))
+        try:
+            return list(function(scale))
+        except InputError:
+            raise
+        except Exception as error:  # the study may be the user's own
+            code = function.__code__ if isinstance(function, FunctionType) else None
+            file = code.co_filename if code else ""
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+            where = f"{file}, line {lines[-1]}: " if lines else ""
+            raise InputError(f"{where}jobs('{scale}') raised {type(error).__name__}: {one_line(error)}") from error
 
     return jobs
 
