@@ -78,19 +78,16 @@ def _rpu(**options: Any) -> None:
         space=_space(method, settings, options),
     )
     config = RPUConfig(
-        population,
-        dataclasses.replace(
-            population,
-            generations=options["final_generations"],
-            founders=options["final_founders"],
-            models=1,
+        population=population,
+        final=dataclasses.replace(
+            population, generations=options["final_generations"], founders=options["final_founders"], models=1,
             patience=None,
         ),
-        options["leaf_runs"],
-        options["threshold"],
-        _reduction(options["reduce"]),
-        options["seed"],
-    )
+        leaf_runs=options["leaf_runs"],
+        threshold=options["threshold"],
+        reduction=_reduction(options["reduce"]),
+        seed=options["seed"],
+    )  # fmt: skip
     out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
     with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         result = rpu(
