@@ -21,7 +21,7 @@ from unbraid.runs.run import Run
 @click.argument("source", type=PATH)
 @click.option("--factors", metavar="A,B,…", help="The columns of a .csv or .parquet that are factors, not codes.")
 @click.option("--protocol", default="dlib", help=f"One of {', '.join(PROTOCOLS)}.")
-@click.option("--metrics", metavar="A,B,…", help="Only these metrics.")
+@click.option("--metrics", metavar="A,B,…", help="Compute only these metrics.")
 @click.option("--confidence", type=float, help="Add bootstrap intervals, such as 0.95; takes twenty times as long.")
 @click.option("--seed", type=int, default=0, help="Seed of splits, votes and fits.")
 @click.option("--out", type=PATH, help="The file to write.  [default: scores.json beside SOURCE, or in the run]")

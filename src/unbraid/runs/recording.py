@@ -5,21 +5,25 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError
-from unbraid.methods import Method, build
+from unbraid.errors import InputError, need_number, need_whole, shown
+from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
 from unbraid.metrics.protocols import SAMPLED
+from unbraid.own import label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
+from unbraid.runs.lease import NoLocksError, holder, lease
 from unbraid.runs.run import Run, RunConfig
+from unbraid.runs.stopping import deferred
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
 from unbraid.training.loop import train as steps_of
@@ -29,8 +33,8 @@ Say = Callable[[str], None]
 
 
 def train(
-    method: str,
-    data: str | FactorData,
+    method: str | type[Method],
+    data: str | FactorData | Callable[..., FactorData],
     *,
     steps: int,
     seed: int = 0,
@@ -50,6 +54,9 @@ def train(
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
 
+    Method, data, networks and metrics are built-in names, or your own: a class or function of a file, or
+    `path/to/file.py:Name`. A digest of that file is part of the run's id, and a copy is kept in its folder.
+
     Run again with the same settings, it resumes from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
     `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
@@ -58,15 +65,17 @@ def train(
     `steps` counts those of both. It must have been made with `keep_state`. `id` is that of the job that the run is,
     by default of the job `Train` with the same arguments. `say` gets each message for the user.
     """
-    if steps < 1:
-        raise InputError(f"steps is {steps}; expected at least 1")
-    if seed < 0:
-        raise InputError(f"seed is {seed}; expected at least 0")
+    steps, seed = need_whole("steps", steps, 1, MOST_STEPS), need_whole("seed", seed)
+    every = need_whole("every", every, 1)
+    need_number("checkpoint_seconds", checkpoint_seconds, 0)
+    samples = None if samples is None else need_whole("samples", samples, 1)
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
-    if every < 1:
-        raise InputError(f"every is {every}; expected at least 1")
-    opened = catalogue.load(data, resolution) if isinstance(data, str) else data
+    if not isinstance(out, str | Path | None) or not str("runs" if out is None else out):
+        raise InputError(f"out is {shown(out)}; expected the path of a folder")
+    method = refer(method, GROUP) if method not in METHODS else method
+    settings = refer_all(settings)
+    opened = data if isinstance(data, FactorData) else catalogue.load(data, resolution)
     target = resolve_device(device)
     parent = None if start is None else Run(start)
     if parent is not None and parent.config.steps > steps:
@@ -78,16 +87,56 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
+    _check_needs(learner, method, opened)
+    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
     try:
-        run.begin(config, opened)
-        if run.state["state"] in ("done", "diverged"):
-            say(f"{run.folder} is {run.state['state']} already")
-        else:
-            _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
+        if _finished(run, config, say):
+            return run
+        with _alone(run, say):
+            run.begin(config, opened)
+            if not _finished(run, config, say):  # another process may have trained it meanwhile
+                _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
+
+
+MOST_STEPS = 10**12
+
+
+def _check_needs(learner: Method, method: str, data: FactorData) -> None:
+    """An InputError that names the settings of the data that a method needs, before there is a folder of the run."""
+    missing = [name for name in learner.needs if name not in data.batch_at([0], 0)]
+    if not missing:
+        return
+    chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]
+    flags = [f"--{name.replace('_', '-')}" for wrapper in chosen for name in list(wrapper.help)[:1]]
+    added = f"; add {' or '.join(flags)}" if flags else ""
+    raise InputError(f"{method} needs {', '.join(missing)}, which the data does not give{added}")
+
+
+def _finished(run: Run, config: RunConfig, say: Say) -> bool:
+    """Whether the folder holds this run, done or diverged."""
+    state = run.state["state"]
+    if state not in ("done", "diverged") or not run.path("config").exists() or run.config != config:
+        return False
+    say(f"{run.folder} is {state} already")
+    return True
+
+
+@contextmanager
+def _alone(run: Run, say: Say) -> Iterator[None]:
+    """Keep other processes from training the same run, where the file system has locks."""
+    path = run.folder / ".lease"
+    with ExitStack() as stack:
+        try:
+            leased = stack.enter_context(lease(path, keep=False))
+        except NoLocksError:
+            say(f"{run.folder} is on a file system without file locks: do not train this run twice at once")
+            leased = True
+        if not leased:
+            raise InputError(f"{run.folder} is being trained by {holder(path)}; wait for it, or use another --out")
+        yield
 
 
 def _build(config: RunConfig, data: FactorData) -> Method:
@@ -171,17 +220,21 @@ def _steps(
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
-    with progress(f"training {config.method}", config.steps, delay=0) as advance:
+    what = f"training {label(config.method)}"
+    with deferred(say) as stopped, progress(what, config.steps, delay=0) as advance:
         advance(step)
         for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
             advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
             step = report.step
             run.append_log(report.step, report.terms)
-            due = time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps
+            due = stopped() or (time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps)
             if due:
                 run.save_checkpoint(method)
                 clock = time.monotonic()
             yield report.terms, due
+            if stopped():
+                say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
+                break
 
 
 def _take_over(start: Run, method: Method, steps: int) -> int:
