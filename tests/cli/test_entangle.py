@@ -16,8 +16,10 @@ def codes(tmp_path: Path) -> Path:
     values = np.random.default_rng(0).uniform(size=(1500, 3))
     factors = (4 * values).astype(int)
     np.savez(tmp_path / "codes.npz", codes=values, factors=factors, names=["a", "b", "c"])
-    held_out = {"test_codes": values[1000:], "test_factors": factors[1000:]}
-    np.savez(tmp_path / "split.npz", codes=values[:1000], factors=factors[:1000], names=["a", "b", "c"], **held_out)
+    np.savez(
+        tmp_path / "split.npz", codes=values[:1000], factors=factors[:1000], names=["a", "b", "c"],
+        test_codes=values[1000:], test_factors=factors[1000:],
+    )  # fmt: skip
     return tmp_path
 
 

@@ -44,7 +44,7 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "train", "population", "rpu"),
-    "Measure": ("score", "probe", "encode", "export", "import"),
+    "Measure": ("score", "probe", "entangle", "encode", "export", "import"),
     "Look": ("show", "explore", "retrieve", "runs", "report"),
     "Study": ("compare", "study"),
 }
