@@ -156,7 +156,7 @@ class FactorData(ABC):
             return ""  # its name says what it holds
         most = max(1, _DIGESTED // math.prod(self.image_shape))
         rows = torch.arange(0, len(self), -(-len(self) // most))
-        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in rows.split(1024)]
+        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in torch.split(rows, 1024)]
         return digest(*(tensor for part in parts for tensor in part))
 
     def column(self, name: str) -> int:
