@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, need_whole, shown
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -24,6 +24,7 @@ LISTED = 12  # factors that `repr` lists
 Rng = Generator | np.random.Generator | int | None
 Table = Tensor | np.ndarray[Any, Any] | Sequence[Sequence[int]]  # factors (n, k)
 Index = Tensor | np.ndarray[Any, Any] | Sequence[int]  # rows (n,)
+_DIGESTED = 64_000_000  # bytes of images that a digest reads at most
 
 
 def generator(rng: Rng) -> Generator:
@@ -32,7 +33,7 @@ def generator(rng: Rng) -> Generator:
         return rng
     if isinstance(rng, np.random.Generator):
         rng = int(rng.integers(2**63))
-    return Generator().manual_seed(0 if rng is None else int(rng))
+    return Generator().manual_seed(0 if rng is None else need_whole("the seed", rng, 0, 2**64 - 1))
 
 
 def check_resolution(resolution: int, smallest: int = 4, largest: int = 256) -> int:
@@ -40,6 +41,13 @@ def check_resolution(resolution: int, smallest: int = 4, largest: int = 256) -> 
     if isinstance(resolution, bool) or not isinstance(resolution, int) or not smallest <= resolution <= largest:
         raise InputError(f"resolution is {resolution!r}; expected a whole number from {smallest} to {largest}")
     return resolution
+
+
+def _as_tensor(values: Any, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise InputError(f"{name} are {shown(values)}; expected an array of whole numbers") from error
 
 
 def digest(*values: Tensor | None) -> str:
@@ -170,8 +178,17 @@ class FactorData(ABC):
             "data": self.opened["name"] if self.opened else type(self).__name__,
             "image_shape": list(self.image_shape),
             "sizes": list(self.sizes),
-            "content": self.content,
+            "content": self.content or self._drawn_content(),
         }
+
+    def _drawn_content(self) -> str:
+        """A digest of the images and factors of a user's own class, of evenly spaced rows where they are many."""
+        if type(self).__module__.partition(".")[0] == "unbraid":
+            return ""  # its name says what it holds
+        most = max(1, _DIGESTED // math.prod(self.image_shape))
+        rows = torch.arange(0, len(self), -(-len(self) // most))
+        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in rows.split(1024)]
+        return digest(*(tensor for part in parts for tensor in part))
 
     def column(self, name: str) -> int:
         """The position of the factor called `name`."""
@@ -181,7 +198,7 @@ class FactorData(ABC):
 
     def check_factors(self, factors: Table) -> Tensor:
         """`factors` as int64 (n, k), or an InputError that names the factor that is out of range."""
-        table = torch.as_tensor(factors)
+        table = _as_tensor(factors, "factors")
         if table.ndim != 2 or table.shape[1] != len(self.sizes):
             expected = f"(n, {len(self.sizes)})" + (f" for {', '.join(self.names)}" if self.names else "")
             raise InputError(f"factors have shape {tuple(table.shape)}; expected {expected}")
@@ -198,7 +215,7 @@ class FactorData(ABC):
 
     def check_index(self, index: Index) -> Tensor:
         """`index` as int64 (n,), or an InputError."""
-        rows = torch.as_tensor(index)
+        rows = _as_tensor(index, "rows")
         if rows.shape == (0,):
             return rows.to("cpu", torch.int64)
         if rows.ndim != 1 or rows.is_floating_point() or rows.is_complex() or rows.dtype == torch.bool:

@@ -1,10 +1,10 @@
 """The folder of a study.
 
-    study.json           its name and scale, so that `status` and `report` need only the folder
-    plan.json            the ids of the jobs that the study has now
-    jobs/LABEL-ID/       the results of a job: for a training run, the run
-    leases/ID            a file that the process working on a job keeps locked
-    damaged/             folders with damaged files, set aside before their jobs ran again
+study.json           its name and scale, so that `status` and `report` need only the folder
+plan.json            the ids of the jobs that the study has now
+jobs/LABEL-ID/       the results of a job: for a training run, the run
+leases/ID            a file that the process working on a job keeps locked
+damaged/             folders with damaged files, set aside before their jobs ran again
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from unbraid.data.atomic import clear_parts
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job, ordered
-from unbraid.runs.folder import PLAN, Folder, now
+from unbraid.runs.folder import PLAN, Folder, now, refuse_run
 
 
 class StudyFolder:
@@ -45,6 +45,7 @@ class StudyFolder:
     def begin(self, name: str, scale: str, jobs: Sequence[Job]) -> None:
         """Write which study the folder is for, or check that it is for this one; and which jobs it has now."""
         folder = Folder(self.out)
+        refuse_run(self.out)
         clear_parts(self.out)
         if folder.path("study").exists():
             study = folder.read_json("study")

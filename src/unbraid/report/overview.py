@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
+from unbraid.data.reading import picture
+from unbraid.errors import InputError
 from unbraid.pictures import style
 from unbraid.pictures.names import direction, method_name
 from unbraid.pictures.style import label
@@ -86,11 +88,11 @@ def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawi
     for axis, score in zip(axes, scores, strict=True):
         for line, kind in enumerate(kinds):
             colour = style.method_colour(kind) if known else COLOURS[line % len(COLOURS)]
-            name = method_name(str(kind))
+            name = style.words(method_name(str(kind)))
             own = runs[(groups == kind) & runs[score].notna()]
             _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, colour, name)
             label(axis.lines[-1], name, list(own.get("run", [])) if len(own) <= MANY else [])
-        axis.set_title(score.removeprefix("scores."), fontsize=9)
+        axis.set_title(style.words(score.removeprefix("scores.")), fontsize=9)
         axis.set_xlabel(direction(score), fontsize=8, color=style.FAINT)
         axis.set_yticks([])
         axis.set_ylim(len(kinds) - 0.4, -0.6)
@@ -152,9 +154,9 @@ def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None
 
 def _opened(path: Path) -> Image.Image | None:
     try:
-        with Image.open(path) as file:
-            return file.copy()
-    except OSError:
+        with picture(path, path, ("PNG",)) as image:
+            return image.copy()
+    except InputError:
         return None  # half a file is no picture
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,18 @@ from typing import Any
 import torch
 
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError
-from unbraid.methods import Method, build
+from unbraid.errors import InputError, need_number, need_whole, shown
+from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
 from unbraid.metrics.protocols import SAMPLED
+from unbraid.own import label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
+from unbraid.runs.lease import NoLocksError, holder, lease
 from unbraid.runs.run import SCORE_LOG, Run, RunConfig
+from unbraid.runs.stopping import deferred
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
 from unbraid.training.loop import train as steps_of
@@ -32,8 +36,8 @@ OnReport = Callable[[Run, int, dict[str, float]], None]
 
 
 def train(
-    method: str,
-    data: str | FactorData,
+    method: str | type[Method],
+    data: str | FactorData | Callable[..., FactorData],
     *,
     steps: int,
     seed: int = 0,
@@ -55,6 +59,9 @@ def train(
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
 
+    Method, data, networks and metrics are built-in names, or your own: a class or function of a file, or
+    `path/to/file.py:Name`. A digest of that file is part of the run's id, and a copy is kept in its folder.
+
     Run again with the same settings, it resumes from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
     `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
@@ -65,19 +72,21 @@ def train(
     terms)` is called with each line of the log. Every `evaluate_every` steps, a multiple of `every`, the codes are
     scored; `run.score_log` has these scores. Neither changes the run.
     """
-    if steps < 1:
-        raise InputError(f"steps is {steps}; expected at least 1")
-    if seed < 0:
-        raise InputError(f"seed is {seed}; expected at least 0")
+    steps, seed = need_whole("steps", steps, 1, MOST_STEPS), need_whole("seed", seed)
+    every = need_whole("every", every, 1)
+    need_number("checkpoint_seconds", checkpoint_seconds, 0)
+    samples = None if samples is None else need_whole("samples", samples, 1)
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
-    if every < 1:
-        raise InputError(f"every is {every}; expected at least 1")
-    if evaluate_every is not None and (evaluate_every < 1 or evaluate_every % every):
+    if evaluate_every is not None and need_whole("evaluate_every", evaluate_every, 1) % every:
         raise InputError(f"evaluate_every is {evaluate_every}; expected a multiple of every, which is {every}")
     if evaluate_every is not None and protocol is None:
         raise InputError("evaluate_every needs a protocol to score by; there is none")
-    opened = catalogue.load(data, resolution) if isinstance(data, str) else data
+    if not isinstance(out, str | Path | None) or not str("runs" if out is None else out):
+        raise InputError(f"out is {shown(out)}; expected the path of a folder")
+    method = refer(method, GROUP) if method not in METHODS else method
+    settings = refer_all(settings)
+    opened = data if isinstance(data, FactorData) else catalogue.load(data, resolution)
     target = resolve_device(device)
     parent = None if start is None else Run(start)
     if parent is not None and parent.config.steps > steps:
@@ -89,14 +98,16 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
+    _check_needs(learner, method, opened)
+    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
     try:
-        run.begin(config, opened)
-        if run.state["state"] in ("done", "diverged"):
-            say(f"{run.folder} is {run.state['state']} already")
-        else:
-            watch = _Watch(every, checkpoint_seconds, say, on_report, evaluate_every)
-            _execute(run, config, learner, opened, parent, protocol, watch, keep_state)
+        if _finished(run, config, say):
+            return run
+        with _alone(run, say):
+            run.begin(config, opened)
+            if not _finished(run, config, say):  # another process may have trained it meanwhile
+                watch = _Watch(every, checkpoint_seconds, say, on_report, evaluate_every)
+                _execute(run, config, learner, opened, parent, protocol, watch, keep_state)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
@@ -111,6 +122,44 @@ class _Watch:
     say: Say
     on_report: OnReport | None
     evaluate_every: int | None
+
+
+MOST_STEPS = 10**12
+
+
+def _check_needs(learner: Method, method: str, data: FactorData) -> None:
+    """An InputError that names the settings of the data that a method needs, before there is a folder of the run."""
+    missing = [name for name in learner.needs if name not in data.batch_at([0], 0)]
+    if not missing:
+        return
+    chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]
+    flags = [f"--{name.replace('_', '-')}" for wrapper in chosen for name in list(wrapper.help)[:1]]
+    added = f"; add {' or '.join(flags)}" if flags else ""
+    raise InputError(f"{method} needs {', '.join(missing)}, which the data does not give{added}")
+
+
+def _finished(run: Run, config: RunConfig, say: Say) -> bool:
+    """Whether the folder holds this run, done or diverged."""
+    state = run.state["state"]
+    if state not in ("done", "diverged") or not run.path("config").exists() or run.config != config:
+        return False
+    say(f"{run.folder} is {state} already")
+    return True
+
+
+@contextmanager
+def _alone(run: Run, say: Say) -> Iterator[None]:
+    """Keep other processes from training the same run, where the file system has locks."""
+    path = run.folder / ".lease"
+    with ExitStack() as stack:
+        try:
+            leased = stack.enter_context(lease(path, keep=False))
+        except NoLocksError:
+            say(f"{run.folder} is on a file system without file locks: do not train this run twice at once")
+            leased = True
+        if not leased:
+            raise InputError(f"{run.folder} is being trained by {holder(path)}; wait for it, or use another --out")
+        yield
 
 
 def _build(config: RunConfig, data: FactorData) -> Method:
@@ -193,7 +242,8 @@ def _steps(
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
-    with progress(f"training {config.method}", config.steps, delay=0) as advance:
+    what = f"training {label(config.method)}"
+    with deferred(watch.say) as stopped, progress(what, config.steps, delay=0) as advance:
         advance(step)
         for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=watch.every):
             advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
@@ -205,11 +255,14 @@ def _steps(
                 run.append_log(report.step, _scores(config, method, data, codes, as_protocol(protocol)), SCORE_LOG)
             if watch.on_report is not None:
                 watch.on_report(run, report.step, dict(report.terms))
-            due = time.monotonic() - clock >= watch.checkpoint_seconds and not last
+            due = stopped() or (time.monotonic() - clock >= watch.checkpoint_seconds and not last)
             if due:
                 run.save_checkpoint(method)
                 clock = time.monotonic()
             yield report.terms, due
+            if stopped():
+                watch.say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
+                break
 
 
 def _take_over(start: Run, method: Method, steps: int) -> int:

@@ -20,11 +20,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import extract_tb
+from types import FunctionType
 from typing import TYPE_CHECKING
 
+from unbraid.data.reading import one_line
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.job import Job
+from unbraid.own import Source, relative_to
 from unbraid.runs.folder import Folder
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
@@ -47,8 +50,8 @@ class Study:
     table: Callable[[Path], RunTable]
     report: Callable[[RunTable], list[Section] | None]
     """None where it has no report of its own."""
-    modules: tuple[Path, ...] = ()
-    """Files that a worker must import to know the jobs."""
+    modules: tuple[Source, ...] = ()
+    """What a worker must import to know the jobs."""
     results: Path | None = None
     """Where the tables of runs are kept, by scale."""
     baseline: str | None = None
@@ -108,9 +111,9 @@ def _comparison(folder: Path) -> Study:
 
 
 def _from_file(path: Path) -> Study:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    module = import_file(path)
+    source = Source.read(path)
+    with relative_to(source.folder):
+        module = source.module()
     if not hasattr(module, "jobs"):
         raise InputError(f"{path} has no function jobs(scale)")
     scales = tuple(getattr(module, "SCALES", ("smoke", "desk", "paper")))
@@ -124,16 +127,30 @@ def _from_file(path: Path) -> Study:
         own = getattr(module, "report", None)
         return None if own is None else list(own(runs.frame, runs.folder))
 
+    def jobs(scale: str) -> Sequence[Job]:
+        with relative_to(source.folder):
+            found: Sequence[Job] = module.jobs(scale)
+            return found
+
     name = str(path.resolve())
     title = str(getattr(module, "TITLE", path.stem))
-    return Study(name, title, scales, _jobs(module.jobs, scales), table, report, (path.resolve(),))
+    return Study(name, title, scales, _jobs(jobs, scales), table, report, (source,))
 
 
 def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Callable[[str], list[Job]]:
     def jobs(scale: str) -> list[Job]:
         if scale not in scales:
             raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
-        return list(function(scale))
+        try:
+            return list(function(scale))
+        except InputError:
+            raise
+        except Exception as error:  # the study may be the user's own
+            code = function.__code__ if isinstance(function, FunctionType) else None
+            file = code.co_filename if code else ""
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+            where = f"{file}, line {lines[-1]}: " if lines else ""
+            raise InputError(f"{where}jobs('{scale}') raised {type(error).__name__}: {one_line(error)}") from error
 
     return jobs
 

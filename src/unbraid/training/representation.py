@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
+from unbraid.errors import need_whole
 from unbraid.methods.base import Method
 from unbraid.progress import progress
 from unbraid.training.device import keep_freed_memory
@@ -59,7 +60,8 @@ def represent(
     """
     keep_freed_memory()
     rng = generator(rng)
-    limit = WHOLE if samples is None else samples
+    limit = WHOLE if samples is None else need_whole("samples", samples, 1)
+    need_whole("batch", batch, 1)
     whole = len(data) <= limit and data.weights is None
     if whole:
         rows = torch.arange(len(data))
