@@ -4,6 +4,7 @@ A run folder holds
 
     config.json          what it is, and its id
     train.jsonl          a line of terms every so many steps
+    scores.jsonl         a line of scores every so many steps, where asked for
     checkpoint*.safetensors   while it trains: the newest state and the one before; afterwards the last where asked for
     model.safetensors    the trained weights
     codes.npz            codes, factors, rows (and logvar) of `represent`
@@ -17,11 +18,12 @@ Each file is written under a temporary name, synced and renamed. Nothing is read
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,7 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
+from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
 from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
 from unbraid.errors import InputError, MissingError
@@ -43,6 +46,11 @@ from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
 from unbraid.training.representation import Representation
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+LOG, SCORE_LOG = "train.jsonl", "scores.jsonl"
+SHOWN = 3  # scores that `repr` shows
 _NEW = "checkpoint.new.safetensors"
 LOG_LIMIT = 1 << 30
 """Bytes of a log."""
@@ -128,7 +136,38 @@ class Run(Folder):
     """One run folder."""
 
     kind = "run"
-    lasting = ("config.json", "train.jsonl", "model.safetensors", "codes.npz")
+    lasting = ("config.json", "train.jsonl", "scores.jsonl", "model.safetensors", "codes.npz")
+
+    def __repr__(self) -> str:
+        """`Run('runs/first': beta_vae on dsprites, 2,000 steps, seed 0, done; mig 0.21, …)`."""
+        return f"Run({str(self.folder)!r}: {self._summary})"
+
+    @property
+    def _summary(self) -> str:
+        try:
+            config, state = self.config, str(self.state["state"])
+            scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
+        except (InputError, TypeError) as error:
+            return str(error)
+        what = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}, {state}"
+        return f"{what}; {scores}" if scores else what
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, its scores and its learning curve."""
+        text = f"<b>{html.escape(str(self.folder))}</b><br>{html.escape(self._summary)}"
+        try:
+            picture = png_element(self.plot("terms"))
+        except InputError:
+            picture = ""  # nothing is logged yet
+        cells = ((html.escape(name), f"{value:.4f}") for name, value in self.scores.items())
+        rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in cells)
+        return f"<div>{text}</div>{picture}" + (f"<table>{rows}</table>" if rows else "")
+
+    def plot(self, what: str = "traversals") -> Image.Image:
+        """A picture of it: `traversals`, `reconstructions`, `importance`, or `terms` or `scores` over steps."""
+        import unbraid  # its public name, imported on first use: runs do not depend on pictures
+
+        return unbraid.plot(self, what)
 
     # What it is
 
@@ -212,13 +251,22 @@ class Run(Folder):
 
     # Its log
 
+    @property
     def log(self) -> pd.DataFrame:
         """The terms, one row per report."""
         return pd.DataFrame(list(self._log_lines()))
 
-    def _log_lines(self) -> Iterator[dict[str, float]]:
+    @property
+    def score_log(self) -> pd.DataFrame:
+        """The scores by step: those of `evaluate_every`, and the last."""
+        lines = list(self._log_lines(SCORE_LOG))
+        if last := self.scores:
+            lines.append({"step": self.config.steps, **last})
+        return pd.DataFrame(lines)
+
+    def _log_lines(self, name: str = LOG) -> Iterator[dict[str, float]]:
         try:
-            raw = read_bytes(self.path("train"), limit=LOG_LIMIT)
+            raw = read_bytes(self.folder / name, limit=LOG_LIMIT)
         except MissingError:
             return
         last = 0
@@ -237,15 +285,17 @@ class Run(Folder):
         *_, last = [dict[str, float](), *self._log_lines()]
         return {name: value for name, value in last.items() if name != "step"}
 
-    def append_log(self, step: int, terms: Mapping[str, float]) -> None:
-        with self.path("train").open("a") as file:
+    def append_log(self, step: int, terms: Mapping[str, float], name: str = LOG) -> None:
+        with (self.folder / name).open("a") as file:
             file.write(json.dumps({"step": step, **terms}) + "\n")
 
     def cut_log(self, step: int) -> None:
         """Forget what was logged after `step`: it will be logged again."""
-        kept = [json.dumps(line) + "\n" for line in self._log_lines() if line["step"] <= step]
-        with replacing(self.path("train")) as part:
-            part.write_text("".join(kept))
+        for name in (LOG, SCORE_LOG):
+            if name == LOG or (self.folder / name).exists():
+                kept = [json.dumps(line) + "\n" for line in self._log_lines(name) if line["step"] <= step]
+                with replacing(self.folder / name) as part:
+                    part.write_text("".join(kept))
 
     # Its weights
 
@@ -338,6 +388,11 @@ class Run(Folder):
         import unbraid  # its public name, imported on first use: runs do not depend on the explorer
 
         return unbraid.explore(self, out, **options)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Its scores by name; empty while there are none."""
+        return dict(self.read_json("scores").get("scores", {})) if self.path("scores").exists() else {}
 
     def save_scores(self, table: ScoreTable) -> None:
         self.write_json("scores", table.record())

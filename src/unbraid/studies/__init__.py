@@ -29,7 +29,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.own import Source, relative_to, trusted
 from unbraid.runs.folder import Folder
-from unbraid.runs.kept_code import newer, read_kept
+from unbraid.runs.kept_code import admit, newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
@@ -98,8 +98,13 @@ def _comparison(folder: Path) -> Study:
     from unbraid.studies import comparison
 
     plan = comparison.read_plan(folder)
+
+    def jobs(scale: str) -> list[Job]:
+        admit(folder, [*plan.methods, *plan.data, dict(plan.settings)], trust=False)
+        return plan.jobs()
+
     return Study(
-        COMPARISON, plan.title, ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
+        COMPARISON, plan.title, ("",), jobs, comparison.table, lambda runs: None,
         baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
     )  # fmt: skip
 
