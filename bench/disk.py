@@ -70,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     print(f"{'study':14}{'models':>8}{'weights':>10}{'codes':>10}{'logs':>10}{'in all':>10}  GB")
     for name in chosen.studies[:1] if chosen.tiny else chosen.studies:
-        models = [job for job in ordered(open_study(name).jobs(chosen.scale)) if isinstance(job, Train)]
+        jobs = open_study(name).jobs("smoke" if chosen.tiny else chosen.scale)
+        models = [job for job in ordered(jobs) if isinstance(job, Train)]
         known: dict[tuple[object, ...], Disk] = {}
         for job in models:
             if kind(job) not in known:
