@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
+import numbers
 from collections.abc import Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -13,8 +16,57 @@ class InputError(ValueError):
     """
 
 
+class MissingError(InputError):
+    """There is no such file."""
+
+
+class UnreadableError(InputError):
+    """The system refuses to read a file that is there; the file may be sound."""
+
+
+class TerminatedError(KeyboardInterrupt):
+    """The process was asked to end, by SIGTERM."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of the known words."""
     known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word[:100], known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
+
+
+def printable(text: str) -> str:
+    """Text without control characters and halves of characters: a terminal and a page may show it."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+LARGEST = 2**62
+"""Whole numbers beyond it fit no array, no seed and no count of steps."""
+
+
+def need_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
+    """`value` where it is a whole number in the range, else an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InputError(f"{name} is {shown(value)}; expected a whole number")
+    if not low <= value <= high:
+        expected = f"at least {low:,}" if value < low else f"at most {high:,}"
+        raise InputError(f"{name} is {shown(int(value))}; expected {expected}")
+    return int(value)
+
+
+def need_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """`value` where it is a finite number in the range, else an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or abs(value) > 1e300 or not math.isfinite(value):
+        raise InputError(f"{name} is {shown(value)}; expected a finite number")
+    if not low <= value <= high:
+        raise InputError(f"{name} is {value:g}; expected {f'at least {low:g}' if value < low else f'at most {high:g}'}")
+    return float(value)
+
+
+def shown(value: Any) -> str:
+    """A value as a message can hold it: one line, not too long."""
+    text = f"'{value}'" if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else f"{text[:60]}…"

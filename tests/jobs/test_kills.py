@@ -25,9 +25,9 @@ from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.engines.ray import RayExecutor
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.lease import is_leased
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own.sources import import_file
+from unbraid.runs.lease import is_leased
 
 TOYS, TASKS = Path(toy_jobs.__file__), Path(tasks.__file__)
 JOBS: list[Job] = ordered(import_file(TOYS).jobs("mixed"))  # three models, their UDR and five notes

@@ -157,9 +157,7 @@ def test_probes_read_continuous_factors_by_regression_and_others_by_classes() ->
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".parquet"])
-def test_the_command_scores_continuous_factors(
-    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_scores_continuous_factors(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from unbraid.cli import app
 
     names = ["x", "shape", "size"]

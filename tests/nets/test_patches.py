@@ -18,7 +18,7 @@ def test_a_merge_is_a_pixel_unshuffle() -> None:
 
 def test_a_split_undoes_a_merge() -> None:
     images = torch.randn(2, 3, 16, 16)
-    back = ChannelsFirst()(Split(2)(Split(4)(Merge(2)(Merge(4)(ChannelsLast()(images))))))
+    back = ChannelsFirst()(Split(4)(Split(2)(Merge(2)(Merge(4)(ChannelsLast()(images))))))
     assert torch.equal(back, images)
 
 

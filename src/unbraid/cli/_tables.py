@@ -10,7 +10,10 @@ from rich.table import Table
 
 from unbraid.own.references import without_keys
 
-console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width of its own
+# Names are anybody's: none of their characters is a command.
+_PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
+_WIDTH: dict[str, Any] = {} if sys.stdout and sys.stdout.isatty() else {"width": 160}  # a pipe has no width of its own
+console = Console(**_WIDTH, **_PLAIN)
 _MEASURED = [
     "terms.reconstruction", "terms.kl", "scores.mig", "scores.dci.disentanglement", "scores.sap",
     "scores.modularity", "scores.beta_vae_score", "scores.factor_vae_score", "scores.irs",

@@ -31,7 +31,7 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("name", metavar="NAME|PATH")
-@click.option("--scale", default="smoke", help="smoke, desk or paper.")
+@click.option("--scale", default="smoke", help="smoke, desk, paper, or another that the study has.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where to run.")
 @click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
@@ -111,7 +111,8 @@ def status(folder: Path, once: bool, file: Path | None) -> None:
     opened, note = study_in(folder, file)
     if note:
         say(note)
-    jobs = None if opened is None else ordered(opened.jobs(str(record.get("scale"))))
+    scale = str(record.get("scale") or "")
+    jobs = None if opened is None else ordered(opened.jobs(scale))
     title = f"{record.get('name')}, {folder}"
 
     def look() -> dict[str, Tally]:

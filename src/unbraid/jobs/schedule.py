@@ -13,12 +13,12 @@ from pathlib import Path
 from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.lease import is_leased, lease
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own import keys_in
 from unbraid.progress import progress
 from unbraid.runs.folder import Folder, job_folders, now
 from unbraid.runs.kept_code import keep, take
+from unbraid.runs.lease import holder, is_leased, lease
 
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")
@@ -190,6 +190,8 @@ class _Queue:
         self.running: dict[Future[str], Job] = {}
         self.elsewhere: dict[str, Job] = {}
         """Jobs that another process works on."""
+        self.named: set[str] = set()
+        """Those of them whose process was found to be stopped."""
         self.deaths: Counter[str] = Counter()
 
     def start(self, executor: Executor, workers: int) -> None:
@@ -252,6 +254,9 @@ class _Queue:
                 self.finish(self.elsewhere.pop(job.id), state)
             elif not is_leased(self.study.lease(job)):
                 self.ready.append(self.elsewhere.pop(job.id))
+            elif job.id not in self.named and "stopped" in (process := holder(self.study.lease(job))):
+                self.named.add(job.id)
+                self.say(f"{job.label} ({job.id}) waits for {process}")
 
     def give_up(self, job: Job, reason: str, trace: str | None = None) -> str:
         """Record a failure that the job could not record itself, unless another process works on it by now."""

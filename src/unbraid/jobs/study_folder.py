@@ -17,7 +17,7 @@ from typing import Any
 from unbraid.data.atomic import clear_parts
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job, ordered
-from unbraid.runs.folder import PLAN, Folder, now
+from unbraid.runs.folder import PLAN, Folder, now, refuse_run
 from unbraid.runs.kept_code import keep
 
 
@@ -50,6 +50,7 @@ class StudyFolder:
         `code` is the key of the study's own file, where it has one.
         """
         folder = Folder(self.out)
+        refuse_run(self.out)
         clear_parts(self.out)
         if folder.path("study").exists():
             study = folder.read_json("study")

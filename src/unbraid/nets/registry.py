@@ -18,8 +18,10 @@ from unbraid.nets.conv import (
     flowers_critic,
     multitask_decoder,
     multitask_encoder,
+    population_decoder,
+    population_encoder,
 )
-from unbraid.nets.layers import ImageShape, check_side
+from unbraid.nets.layers import ImageShape, check_side, start_glorot
 from unbraid.nets.mlp import mlp_decoder, mlp_encoder
 from unbraid.nets.patches import patch_decoder, patch_encoder
 from unbraid.nets.resnet import Layout, resnet_encoder
@@ -52,6 +54,8 @@ class Network:
     """The side of an image must be a multiple of this."""
     largest: int = 256
     """The largest side of an image."""
+    glorot: bool = False
+    """Whether weights start as TensorFlow's layers start them, and not as PyTorch's."""
     features: int | None = None
     """Outputs of the encoder as published; another number costs one more linear layer."""
 
@@ -66,8 +70,17 @@ NETWORKS: dict[str, Network] = {
         "assumptions, table 2",
         conv_encoder((32, 32, 64, 64), 256), 3.6e6, conv_decoder((64, 64, 32, 32), 256), 2.5e6, multiple=16,
     ),
+    "dlib": Network(
+        "disentanglement_lib, conv_encoder and deconv_decoder; differs from table 2 of assumptions in two kernels",
+        conv_encoder((32, 32, 64, 64), 256, kernels=(4, 4, 2, 2)), 3.9e6, conv_decoder((64, 64, 32, 32), 256), 2.5e6,
+        multiple=16, glorot=True,
+    ),
     "multitask": Network(
         "multitask, table 2", multitask_encoder, 2.3e6, multitask_decoder, 0.25e6, multiple=64, largest=64
+    ),
+    "population": Network(
+        "population, released code: batch norm and 512 units",
+        population_encoder, 2.6e6, population_decoder, 1.7e6, multiple=16,
     ),
     "mlp": Network("Higgins et al. 2017, table 1, dSprites", mlp_encoder, 2.2e6, mlp_decoder, 1.4e6),
     "intervention": Network(
@@ -130,7 +143,7 @@ def _for_images(name: str | Network, image_shape: ImageShape) -> Network:
 
 def encoder(name: str | Network, image_shape: ImageShape, outputs: int) -> nn.Module:
     """Images (n, *image_shape) -> (n, outputs)."""
-    return _for_images(name, image_shape).encoder(image_shape, outputs)
+    return started(name, _for_images(name, image_shape).encoder(image_shape, outputs))
 
 
 def decoder(name: str | Network, codes: int, image_shape: ImageShape) -> nn.Module:
@@ -138,13 +151,18 @@ def decoder(name: str | Network, codes: int, image_shape: ImageShape) -> nn.Modu
     build = _for_images(name, image_shape).decoder
     if build is None:
         raise InputError(f"network '{name}' has no decoder; those that have one are {', '.join(PAIRS)}")
-    return build(codes, image_shape)
+    return started(name, build(codes, image_shape))
 
 
 def critic(name: str | Network, image_shape: ImageShape) -> nn.Module:
     """Images (n, *image_shape) -> one logit (n, 1): tells images apart, about as large as the encoder of this name."""
     chosen = _for_images(name, image_shape)
-    return chosen.encoder(image_shape, 1) if chosen.critic is None else chosen.critic(image_shape)
+    return started(name, chosen.encoder(image_shape, 1) if chosen.critic is None else chosen.critic(image_shape))
+
+
+def started(name: str | Network, part: nn.Module) -> nn.Module:
+    """A network with the initial weights that go with the network `name`: of a discriminator beside it, for example."""
+    return start_glorot(part) if network(name).glorot else part
 
 
 def speed(name: str, *, encoder: bool = True, decoder: bool = True) -> float:

@@ -33,7 +33,7 @@ class Query:
     @classmethod
     def of(cls, text: str, data: FactorData) -> Query:
         """A picture by its path, or an image of the data by the number of its row."""
-        if text.isdigit():
+        if text.isascii() and text.isdecimal() and len(text) < 19:
             row = int(text)
             return cls(f"row {row}", data.images_at([row])[0], row)
         channels, side, _ = data.image_shape

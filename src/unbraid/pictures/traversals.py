@@ -104,6 +104,14 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     return paths
 
 
+def run_traversals(run: Run, rng: Rng = 0) -> Image.Image:
+    """What each latent of a run changes in one of its images, as in the traversals.png of `show`."""
+    rng, method, config, representation = generator(rng), run.method(), run.config, run.representation()
+    _, codes = _examples(run, method, representation, None, 1, rng)
+    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
+    return _traversal_sheet(method, codes[0], latents(representation), title, _names(run))
+
+
 def _examples(
     run: Run, method: Method, representation: Representation, data: FactorData | None, n: int, rng: Generator
 ) -> tuple[Tensor, Tensor]:

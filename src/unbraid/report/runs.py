@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid.errors import InputError
+from unbraid.errors import InputError, printable
 from unbraid.pictures.names import better
 from unbraid.pictures.traversals import show
 from unbraid.report.numbers import digits, numeric, plain
@@ -108,8 +108,8 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
         return {}, ""
     try:
         show(Run(folder), out=own)
-    except (InputError, OSError) as error:
-        return {}, _local(str(error), folder)
+    except Exception as error:  # the run may be anybody's: its fault is noted, and the page is made without it
+        return {}, _local(printable(str(error)), folder)
     return pictures(folder, out)
 
 

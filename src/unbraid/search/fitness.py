@@ -12,7 +12,7 @@ import torch
 
 from unbraid.data import FactorData
 from unbraid.data.wrappers.selection import Selection
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, need_whole
 from unbraid.methods import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import METRICS, udr
@@ -44,8 +44,8 @@ class Score:
             raise InputError(f"score {self.name} needs no labels; leave out labels={self.labels}")
         for name, least in (("labels", 3), ("points", 3)):
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise InputError(f"{name} is {value}; expected at least {least}")
+            if value is not None:
+                need_whole(name, value, least)
         for name in self.settings:
             if name not in (known := self._known()):
                 raise InputError(f"score '{self.metric}' has no setting '{name}'{nearest(name, known)}")

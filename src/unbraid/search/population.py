@@ -41,7 +41,7 @@ from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
 from unbraid.metrics import ProtocolLike
-from unbraid.runs.folder import Folder
+from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
 from unbraid.runs.run import Run
 from unbraid.search.fitness import Score, check
@@ -321,6 +321,7 @@ def _label_file(sets: Sequence[Array], study: StudyFolder) -> LabelFile:
 def _begin(study: StudyFolder, record: Mapping[str, Any]) -> None:
     """Write what the population is, or check that the folder holds the same one."""
     folder = Folder(study.out)
+    refuse_run(study.out)
     clear_parts(study.out)
     if folder.path("population").exists():
         present = folder.read_json("population")

@@ -9,7 +9,8 @@
     README.md     the question and the measured answer
     results/      the table of the desk run
 
-A user's own study is a Python file with `jobs(scale)`; TITLE, SCALES and `report(runs, folder)` are optional.
+A user's own study is a Python file with `jobs(scale)`; TITLE, SCALES and `report(runs, folder)` are optional. A
+comparison of methods is a study without a file: `unbraid compare` writes into its folder what it compares.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import extract_tb
+from types import FunctionType
 from typing import TYPE_CHECKING
 
+from unbraid.data.reading import one_line
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.own import Source, relative_to, trusted
 from unbraid.runs.folder import Folder
-from unbraid.runs.kept_code import newer, read_kept
+from unbraid.runs.kept_code import admit, newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
     from unbraid.report.run_table import RunTable
 
+COMPARISON = "comparison"
+"""The name of the study that `unbraid compare` makes; what it compares is in its folder."""
 STUDIES = ("assumptions", "contrastive", "intervention", "multitask", "population")
 
 
@@ -49,16 +55,21 @@ class Study:
     """What a worker must import to know the jobs."""
     results: Path | None = None
     """Where the tables of runs are kept, by scale."""
+    baseline: str | None = None
+    chosen_by: str | None = None
+    """With which method others are compared, and by which score settings are chosen; None for the defaults."""
 
     def kept(self, scale: str) -> RunTable:
-        """The table of the run that was kept at this scale."""
+        """The table of the run that was kept at this scale, or in this folder."""
         from unbraid.report.run_table import RunTable
 
         scales = [path.name for path in sorted(self.results.glob("*")) if path.is_dir()] if self.results else []
-        if self.results is None or scale not in scales:
-            there = f"; it has {', '.join(scales)}" if scales else ""
-            raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}")
-        return RunTable.load(self.results / scale)
+        if self.results is not None and scale in scales:
+            return RunTable.load(self.results / scale)
+        if Path(scale).is_dir():
+            return RunTable.load(Path(scale))
+        there = f"; it has {', '.join(scales)}" if scales else ""
+        raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}; a folder works too")
 
 
 def open_study(name: str) -> Study:
@@ -81,6 +92,21 @@ def open_study(name: str) -> Study:
     results = Path(str(module.__file__)).parent / "results"
     jobs = _jobs(module.jobs, tuple(module.SCALES))
     return Study(name, module.TITLE, tuple(module.SCALES), jobs, table, report, results=results)
+
+
+def _comparison(folder: Path) -> Study:
+    from unbraid.studies import comparison
+
+    plan = comparison.read_plan(folder)
+
+    def jobs(scale: str) -> list[Job]:
+        admit(folder, [*plan.methods, *plan.data, dict(plan.settings)], trust=False)
+        return plan.jobs()
+
+    return Study(
+        COMPARISON, plan.title, ("",), jobs, comparison.table, lambda runs: None,
+        baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
+    )  # fmt: skip
 
 
 def _from_source(source: Source) -> Study:
@@ -121,6 +147,8 @@ def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]
     if file is not None:
         return open_study(str(file)), ""
     if key is None:
+        if name == COMPARISON:
+            return _comparison(folder), ""
         if name in STUDIES:
             return open_study(name), ""
         return None, f"{folder} is of the study '{name}', which is not one of Unbraid's and has no copy of its file"
@@ -139,7 +167,16 @@ def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Ca
     def jobs(scale: str) -> list[Job]:
         if scale not in scales:
             raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
-        return list(function(scale))
+        try:
+            return list(function(scale))
+        except InputError:
+            raise
+        except Exception as error:  # the study may be the user's own
+            code = function.__code__ if isinstance(function, FunctionType) else None
+            file = code.co_filename if code else ""
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+            where = f"{file}, line {lines[-1]}: " if lines else ""
+            raise InputError(f"{where}jobs('{scale}') raised {type(error).__name__}: {one_line(error)}") from error
 
     return jobs
 
@@ -151,17 +188,22 @@ def write_report(
     draw: int = 12,
     keep: Path | None = None,
     explore: int = 0,
+    baseline: str | None = None,
+    chosen_by: str | None = None,
     file: Path | None = None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
-    `file` is the file of the study, where that is the user's own and not the copy in the folder.
+    Where there are several methods, they are compared with `baseline`; `chosen_by` is the score that chooses between
+    the settings of a method. The reports of the papers' studies have their own comparisons. `file` is the file of the
+    study, where that is the user's own and not the copy in the folder.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
     with sliders, in the report's own folder too.
     """
-    from unbraid.report import overview, write
+    from unbraid.report import comparison, overview, write
+    from unbraid.report.comparison import TITLE
     from unbraid.report.run_table import RunTable
 
     if not folder.is_dir():
@@ -175,17 +217,24 @@ def write_report(
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
-        return write(folder.resolve().name, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
+        sections = overview(runs.frame, out, draw, baseline, chosen_by)
+        return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
     study, note = study_in(folder, file)
     if note:
         warnings.warn(note, stacklevel=2)
     runs = RunTable.read(folder) if study is None else study.table(folder)
-    sections = None if study is None else study.report(runs)
+    own = None if study is None else study.report(runs)
     about = Folder(folder).read_json("study")
-    title = f"{Path(str(about.get('name'))).stem if study is None else study.title} ({about.get('scale')})"
+    name, scale = str(about.get("name")), str(about.get("scale") or "")
+    title = (Path(name).stem if study is None else study.title) + (f" ({scale})" if scale else "")
     explorers = _explorers(runs, out, explore)
-    if sections is None:
-        return write(title, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
+    named = (study.baseline, study.chosen_by) if study else (None, None)
+    choice = baseline or _scored(runs, "method", named[0]), chosen_by or _scored(runs, "score", named[1])
+    if own is None:
+        return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
+    sections = list(own)
+    if study and study.modules and all(section.title != TITLE for section in sections):
+        sections += comparison(runs.frame, *choice)
     _put_verdicts(sections, readme)
     if keep is not None:
         from unbraid.report import Picture
@@ -193,6 +242,15 @@ def write_report(
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
     return write(title, sections, runs.frame, out, draw, explorers)
+
+
+def _scored(runs: RunTable, kind: str, name: str | None) -> str | None:
+    """A method or score that a study names, where a finished model has it: a study may be reported half-way."""
+    frame = runs.frame[runs.frame["state"] == "done"] if "state" in runs.frame else runs.frame
+    there = set(frame.get("method", [])) if kind == "method" else {
+        str(column).removeprefix("scores.") for column in frame if frame[column].notna().any()
+    }  # fmt: skip
+    return name if name in there else None
 
 
 def _explorers(runs: RunTable, out: Path, count: int) -> dict[str, Path]:
@@ -221,7 +279,7 @@ def report_results(name: str, scale: str, out: Path, readme: Path | None = None)
     runs = study.kept(scale)
     sections = study.report(runs) or []
     _put_verdicts(sections, readme)
-    return write(f"{study.title} ({scale})", sections, runs.frame, out, 0)
+    return write(f"{study.title} ({Path(scale).name})", sections, runs.frame, out, 0)
 
 
 def _put_verdicts(sections: Sequence[Section], readme: Path | None) -> None:

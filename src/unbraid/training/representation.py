@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
+from unbraid.errors import need_whole
 from unbraid.methods.base import Method
 from unbraid.progress import progress
 from unbraid.training.device import keep_freed_memory
@@ -38,6 +39,11 @@ class Representation:
     projection: Tensor | None = None
     """float32 (n, p): what a projection network makes of the codes."""
 
+    def __repr__(self) -> str:
+        """`Representation(5,000 rows, 10 codes; shape 3, scale 6)`."""
+        factors = ", ".join(f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True))
+        return f"Representation({len(self.codes):,} rows, {self.codes.shape[1]} codes; {factors or 'no factors'})"
+
     def draw(self, rng: Rng = 0) -> Tensor:
         """Codes drawn from q(z|x) of a Gaussian encoder, float32 (n, d)."""
         assert self.logvar is not None
@@ -54,7 +60,8 @@ def represent(
     """
     keep_freed_memory()
     rng = generator(rng)
-    limit = WHOLE if samples is None else samples
+    limit = WHOLE if samples is None else need_whole("samples", samples, 1)
+    need_whole("batch", batch, 1)
     whole = len(data) <= limit and data.weights is None
     if whole:
         rows = torch.arange(len(data))
