@@ -167,11 +167,14 @@ def compare(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | No
     `baseline` is the method that others are compared with, by default the first of the table. `chosen_by` is the score
     by which the settings of a method are chosen, by default the first of the main scores.
     """
-    scores = tuple(main_scores(runs))
-    if not scores or not set(IDENTIFYING) <= set(runs):
+    if not set(IDENTIFYING) <= set(runs):
         return None
     rows = _comparable(runs)
-    scored = rows[(rows["state"] == "done") & rows[list(scores)].notna().any(axis=1)]
+    done = rows[rows["state"] == "done"]
+    scores = tuple(main_scores(done))
+    if not scores:
+        return None
+    scored = done[done[list(scores)].notna().any(axis=1)]
     methods = tuple(dict.fromkeys(scored["method"]))
     column = f"scores.{chosen_by.removeprefix('scores.')}" if chosen_by else scores[0]
     first = next((method for method in methods if baseline in (None, method, label(method))), None)
