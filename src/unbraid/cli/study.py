@@ -14,11 +14,12 @@ from rich.table import Table
 from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, say
 from unbraid.cli._tables import console, plain_table
-from unbraid.errors import InputError
+from unbraid.errors import InputError, printable
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.schedule import TALLIED, Tally, tallies
 from unbraid.jobs.schedule import run as run_jobs
-from unbraid.jobs.study_folder import StudyFolder
+from unbraid.jobs.study_folder import Planned, StudyFolder
+from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study, study_in
 
 
@@ -103,23 +104,26 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
 @click.option("--once", is_flag=True, help="Print the table once, even on a terminal.")
 def status(folder: Path, once: bool) -> None:
     """Show the status of a study's jobs until all are finished."""
-    opened, scale = study_in(folder)
-    jobs = ordered(opened.jobs(scale))
+    name = printable(str(Folder(folder).read_json("study").get("name")))
+    jobs: Sequence[Job | Planned] | None = StudyFolder(folder).planned()
+    if jobs is None:  # a folder whose plan does not say enough
+        opened, scale = study_in(folder)
+        jobs = ordered(opened.jobs(scale))
     if once or not console.is_terminal:
-        console.print(_table(opened, folder, tallies(jobs, folder)))
+        console.print(_table(name, folder, tallies(jobs, folder)))
         return
     with Live(console=console, auto_refresh=False) as live:
         while True:
             found = tallies(jobs, folder)
-            live.update(_table(opened, folder, found), refresh=True)
+            live.update(_table(name, folder, found), refresh=True)
             if not any(tally.states["remaining"] or tally.states["running"] for tally in found.values()):
                 return
             time.sleep(2)
 
 
-def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
+def _table(name: str, folder: Path, found: Mapping[str, Tally]) -> Table:
     """One row per label, unless there are too many to read, and one for all jobs."""
-    shown = plain_table("jobs", *TALLIED, "core time remaining", title=f"{opened.name}, {folder}")
+    shown = plain_table("jobs", *TALLIED, "core time remaining", title=f"{name}, {folder}")
     if len(found) <= 40:
         for label, tally in sorted(found.items()):
             _add_row(shown, label, tally)

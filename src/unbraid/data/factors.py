@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from unbraid.errors import InputError, nearest, need_whole, shown
+from unbraid.arguments import need_whole
+from unbraid.errors import InputError, nearest, shown
 
 Rng = Generator | np.random.Generator | int | None
 Table = Tensor | np.ndarray[Any, Any] | Sequence[Sequence[int]]  # factors (n, k)

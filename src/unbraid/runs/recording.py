@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
+from unbraid.arguments import checked, need_number, need_whole
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError, need_number, need_whole, shown
+from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
@@ -32,6 +33,7 @@ from unbraid.training.representation import Representation, represent
 Say = Callable[[str], None]
 
 
+@checked
 def train(
     method: str | type[Method],
     data: str | FactorData | Callable[..., FactorData],
