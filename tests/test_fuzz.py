@@ -228,14 +228,14 @@ def calls(world: World, rng: random.Random) -> Iterator[tuple[list[str], str]]:
             if getattr(param, "is_flag", False) or tried[path[0], name] > SHARED:
                 continue
             choices = values(world, param, rng)
-            if path[0] in SPAWNING and param.type.name == "path":
-                choices = ["", LONG, str(world.inputs / "outside" / "x")]  # no others are certainly refused
+            if path[0] in SPAWNING and param.type.name in CERTAIN:
+                choices = CERTAIN[param.type.name]
             for value in rng.sample(choices, round(min(len(choices), 3 * FACTOR))):
-                if path[0] in SPAWNING and value in ("", "1e3") and param.type.name == "text":
-                    continue
                 yield call(world, path, called, name, value), f"{name} is {value[:40]!r}"
 
 
+CERTAIN = {"path": ["", LONG, "n/" * 2000], "float": ["x", "", "nan"], "text": ["no such thing", "²", "="]}
+"""What is refused whatever the parameter is about."""
 SPAWNING = ("compare", "demo", "population", "rpu", "study")  # start workers where nothing is wrong
 
 

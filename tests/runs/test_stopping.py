@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ from unbraid.errors import InputError
 from unbraid.runs.lease import lease
 from unbraid.runs.run import Run
 from unbraid.runs.stopping import deferred
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(times: int, events: list[str]) -> None:
@@ -39,13 +48,10 @@ def test_a_second_signal_takes_effect_at_once() -> None:
 
 
 def test_what_is_ignored_stays_ignored() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with deferred(lambda line: None) as stopped:
-            os.kill(os.getpid(), signal.SIGINT)
-            assert not stopped()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with deferred(lambda line: None) as stopped:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert not stopped()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    _check_needs(learner, method, opened)
+    check_needs(method, learner.needs, opened)
     run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
     try:
         if _finished(run, config, say):
@@ -106,9 +106,9 @@ def train(
 MOST_STEPS = 10**12
 
 
-def _check_needs(learner: Method, method: str, data: FactorData) -> None:
+def check_needs(method: str, needs: Iterable[str], data: FactorData) -> None:
     """An InputError that names the settings of the data that a method needs, before there is a folder of the run."""
-    missing = [name for name in learner.needs if name not in data.batch_at([0], 0)]
+    missing = [name for name in needs if name not in data.batch_at([0], 0)]
     if not missing:
         return
     chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]

@@ -92,6 +92,7 @@ def evolve(
     study, fixed = StudyFolder(out), dict(settings or {})
     opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, study)
     assert opened.opened is not None
+    check_needs(method, method_class(method).needs, opened)
     given = search_space(method, fixed) if config.space is None else config.space
     check_space(method, given, fixed)
     space = {name: given[name] for name in live_settings(method) if name in given}  # draws follow this order
