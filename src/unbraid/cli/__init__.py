@@ -24,6 +24,7 @@ COMMANDS = {
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
@@ -40,6 +41,15 @@ COMMANDS = {
 }
 """The first line of each command's help: listing the commands imports none of them."""
 
+SECTIONS = {
+    "Data": ("data",),
+    "Train": ("demo", "train", "population", "rpu"),
+    "Measure": ("score", "probe", "entangle", "encode", "export", "import"),
+    "Look": ("show", "explore", "retrieve", "runs", "report"),
+    "Study": ("compare", "study"),
+}
+"""How the commands are listed."""
+
 
 def _import(name: str) -> click.Command | None:
     return import_module(f"unbraid.cli.{name}").command if name in COMMANDS else None
@@ -48,6 +58,7 @@ def _import(name: str) -> click.Command | None:
 @click.group(
     cls=LazyGroup,
     summaries=COMMANDS,
+    sections=SECTIONS,
     find=_import,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
@@ -69,6 +80,9 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command
+        click.echo(error.format_message())
+        sys.exit(0)
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:

@@ -9,6 +9,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from unbraid.own.references import without_keys
+
 # Names are anybody's: none of their characters is a command.
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
 _WIDTH: dict[str, Any] = {} if sys.stdout and sys.stdout.isatty() else {"width": 160}  # a pipe has no width of its own
@@ -49,4 +51,4 @@ def print_runs(runs: Any) -> None:
 def _cell(value: Any) -> str:
     if value is None or value != value:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(without_keys(value)).split())

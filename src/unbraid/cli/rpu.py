@@ -31,7 +31,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(["--method"], default="beta_tc_vae", help="The VAE to train."),
     click.Option(["--setting"], multiple=True, metavar="NAME=VALUE", help="Another setting of the method."),
     *_SHARED.values(),
-    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members."),
+    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members of each population."),
     click.Option(
         ["--generations"], type=int, default=_DEFAULTS.population.generations,
         help="Generations of a metaEpoch, at most.",
@@ -47,7 +47,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(
         ["--final-founders"], type=int, help="Members of its first generation; the best --size of them continue."
     ),
-    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs."),
+    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs, at most."),
     click.Option(
         ["--threshold"], type=float, default=_DEFAULTS.threshold,
         help="A leaf-run ends when the best UDR is below this.",
@@ -78,19 +78,16 @@ def _rpu(**options: Any) -> None:
         space=_space(method, settings, options),
     )
     config = RPUConfig(
-        population,
-        dataclasses.replace(
-            population,
-            generations=options["final_generations"],
-            founders=options["final_founders"],
-            models=1,
+        population=population,
+        final=dataclasses.replace(
+            population, generations=options["final_generations"], founders=options["final_founders"], models=1,
             patience=None,
         ),
-        options["leaf_runs"],
-        options["threshold"],
-        _reduction(options["reduce"]),
-        options["seed"],
-    )
+        leaf_runs=options["leaf_runs"],
+        threshold=options["threshold"],
+        reduction=_reduction(options["reduce"]),
+        seed=options["seed"],
+    )  # fmt: skip
     out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
     with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         result = rpu(

@@ -40,9 +40,11 @@ from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
+from unbraid.methods import method_class
 from unbraid.metrics import ProtocolLike, as_protocol
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
+from unbraid.runs.recording import check_needs
 from unbraid.runs.run import Run
 from unbraid.search.fitness import Score, check
 from unbraid.search.fitness import label_sets as sets_of

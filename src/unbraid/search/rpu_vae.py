@@ -69,9 +69,11 @@ class RPUConfig:
     """When it stops, and its populations."""
 
     population: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=100, patience=6))
-    """Of every metaEpoch, which ends when the best UDR no longer moves."""
+    """Of the first metaEpoch, which ends when the best UDR no longer moves."""
     final: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=15))
     """The last one, by all surrogate labels."""
+    leaf: PopulationConfig | None = None
+    """Of the metaEpochs of leaf-runs, on what remains of the data; None for the same as `population`."""
     leaf_runs: int = 3
     threshold: float = 0.1
     """A metaEpoch whose best UDR is below has learned nothing, and ends its leaf-run."""
@@ -204,9 +206,10 @@ class _Recursion:
     def meta_epoch(self, leaf: int, number: int, rows: Array) -> MetaEpoch:
         """Train a population on these rows, and label them with its best model."""
         epoch = MetaEpoch(leaf, number, rows)
+        rules = (self.config.leaf if leaf else None) or self.config.population
         history = self.evolve(
             Subset(self.data, torch.from_numpy(rows)) if leaf else self.data,
-            replace(self.config.population, seed=self.seed(number, f"leaf-run {leaf}")),
+            replace(rules, seed=self.seed(number, f"leaf-run {leaf}")),
             f"{epoch.name}/population",
             score="udr",
             protocol=None,
