@@ -7,6 +7,7 @@ A new command, flag, setting, metric or public function joins by itself. `UNBRAI
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import random
 import shutil
@@ -157,6 +158,8 @@ def call(world: World, path: Sequence[str], called: click.Command, changed: str 
                 words.append("--no-open")
             continue
         text = value if name == changed else folder if folder and name == "folder" else good(world, param)
+        if changed in ("set", "settings") and text == "image_folder":
+            text = "dsprites"  # which works without a setting
         words += [text] if isinstance(param, click.Argument) else [param.opts[0], text]
     return words
 
@@ -331,6 +334,35 @@ def test_hostile_names_of_runs(world: World) -> None:
         world.tidy()
     assert codes[2] == 0
     _report("hostile names", codes, faults, start)
+
+
+def test_the_rule_notices_what_was_wrong_before(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures, pipe, config = world.out / "pictures", world.inputs / "pipe", world.run / "config.json"
+    os.mkfifo(pipe)
+    record = json.loads(config.read_text())
+    show = ["data", "show", "image_folder", "--resolution", "16", "--out", "o.png", "--set", f"path={pictures}"]
+
+    def spoilt(arguments: list[str]) -> None:
+        pictures.mkdir()
+        (pictures / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage\n")
+        config.write_text(json.dumps({**record, "spec": {**record["spec"], "names": 3}}))
+        try:
+            assert command(arguments, world.inputs)[0] == 2
+        finally:
+            world.restore(config)
+            world.tidy()
+
+    old_faults: list[tuple[list[str], str, Any, str]] = [
+        (show, "unbraid.data.sets.image_folder.picture", lambda source, name: Image.open(source), "a process"),
+        (["encode", str(world.run), "--out", str(pipe)], "unbraid.data.atomic.check_replaceable", print, "it changed"),
+        (["show", str(world.run), "--out", "o"], "unbraid.runs.run.check", lambda *_: None, "a traceback"),
+    ]
+    for arguments, name, old, words in old_faults:
+        spoilt(arguments)
+        with monkeypatch.context() as context, pytest.raises(BrokenRuleError, match=words):
+            context.setattr(name, old)
+            spoilt(arguments)
+    pipe.unlink()
 
 
 # Functions
