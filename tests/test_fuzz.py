@@ -359,9 +359,10 @@ def test_the_rule_notices_what_was_wrong_before(world: World, monkeypatch: pytes
     ]
     for arguments, name, old, words in old_faults:
         spoilt(arguments)
-        with monkeypatch.context() as context, pytest.raises(BrokenRuleError, match=words):
+        with monkeypatch.context() as context:
             context.setattr(name, old)
-            spoilt(arguments)
+            with pytest.raises(BrokenRuleError, match=words):
+                spoilt(arguments)
     pipe.unlink()
 
 

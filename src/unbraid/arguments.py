@@ -21,7 +21,7 @@ LARGEST = 2**62
 
 def need_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
     """`value` where it is a whole number in the range, else an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    if not _is(value, int):
         raise InputError(f"{name} is {shown(value)}; expected a whole number")
     if not low <= value <= high:
         expected = f"at least {low:,}" if value < low else f"at most {high:,}"
@@ -31,7 +31,7 @@ def need_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
 
 def need_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """`value` where it is a finite number in the range, else an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or abs(value) > 1e300 or not math.isfinite(value):
+    if not _is(value, float) or not abs(value) < 1e300:
         raise InputError(f"{name} is {shown(value)}; expected a finite number")
     if not low <= value <= high:
         raise InputError(f"{name} is {value:g}; expected {f'at least {low:g}' if value < low else f'at most {high:g}'}")
