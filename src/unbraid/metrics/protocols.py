@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from unbraid.arguments import check_types
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Scores
 from unbraid.metrics.active_units import active_units
@@ -177,6 +178,7 @@ def _check(metrics: Mapping[str, Settings]) -> None:
         for setting in settings:
             if setting not in known:
                 raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
+        check_types(METRICS[metric].function, settings)
 
 
 @cache

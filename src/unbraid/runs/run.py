@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid.arguments import checked
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
@@ -428,6 +429,7 @@ def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> No
             raise InputError(f"{path} cannot be read as codes: '{name}' is {declared[name]}; expected shape {shape}")
 
 
+@checked
 def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
     """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
     return Run(folder, trust).method(device)
