@@ -178,9 +178,7 @@ class _Task:
         self.future: Future[Any] = Future()
 
 
-def _serve(
-    tasks: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None
-) -> None:
+def _serve(tasks: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None) -> None:
     """The life of a worker: take a task, do it, send the result, until there are no more or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

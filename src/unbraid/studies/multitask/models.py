@@ -54,7 +54,8 @@ def describe(row: Mapping[str, Any]) -> dict[str, Any]:
     """What tells a model from others of its method, data set and seed.
 
     `variant` says in which way its tasks are others than those of sections 4.1 to 4.3, or whether the codes it was
-    trained on are standardised; `encoder` whose codes these are, `task` which of the tasks a single-task model learns (-1 for other models).
+    trained on are standardised; `encoder` whose codes these are, `task` which of the tasks a single-task model learns
+    (-1 for other models).
     """
     parts = []
     factors, count = row.get("data.task_factors", "all"), row.get("data.tasks")
