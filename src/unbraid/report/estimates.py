@@ -239,11 +239,20 @@ def spread_ratio(first: Array, *others: Array) -> Estimate:
     return Estimate(value, value / math.sqrt(low), value / math.sqrt(high), 1, seeds)
 
 
+def spread_limit(seeds: int, others: int) -> float:
+    """The ratio of standard deviations below which the F test tells it from 1, of normal values.
+
+    >>> round(spread_limit(3, 3), 2), round(spread_limit(5, 5), 2)
+    (0.16, 0.32)
+    """
+    return math.sqrt(float(fdtri(seeds - 1, others - 1, LOW)))
+
+
 def spread_power(ratio: float, seeds: int, others: int) -> float:
     """The probability that the F test tells a true ratio of standard deviations from 1, of normal values.
 
     >>> round(spread_power(0.5, 5, 5), 2), round(spread_power(0.5, 18, 18), 2)
-    (0.2, 0.79)
+    (0.21, 0.79)
     """
     low, high = (float(fdtri(seeds - 1, others - 1, end)) for end in (LOW, HIGH))
     return float(fdtr(seeds - 1, others - 1, low / ratio**2) + fdtrc(seeds - 1, others - 1, high / ratio**2))
