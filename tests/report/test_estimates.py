@@ -24,6 +24,7 @@ from unbraid.report.estimates import (
     choices,
     counted,
     difference,
+    exact_share_difference,
     jackknife,
     mean,
     number,
@@ -229,6 +230,27 @@ def test_shares_are_compared_by_their_exact_intervals() -> None:
     assert found.value - found.low == pytest.approx(math.dist((a.value, b.value), (a.low, b.high)))
     assert share_difference(np.ones(5), np.zeros(5)).high == 1
     assert not share_difference([], [1]).known
+
+
+def test_an_exact_test_on_counts_covers_whatever_the_shares_are() -> None:
+    """All outcomes of four against five, with their probabilities, at shares that the intervals do not look at."""
+    from scipy.stats import binom
+
+    sizes = (4, 5)
+    counts = list(itertools.product(range(5), range(6)))
+    entries = {
+        (a, b): exact_share_difference([1] * a + [0] * (4 - a), [1] * b + [0] * (5 - b)) for a, b in counts
+    }  # fmt: skip
+    for p, q in itertools.product(np.linspace(0.03, 0.97, 7), repeat=2):
+        covered = sum(
+            binom.pmf(a, sizes[0], p) * binom.pmf(b, sizes[1], q)
+            for a, b in counts
+            if entries[a, b].low - 0.01 <= p - q <= entries[a, b].high + 0.01
+        )
+        assert covered >= 0.95
+    assert entries[4, 0].side(0) == "above"
+    assert entries[2, 3].side(0) == "unclear"
+    assert exact_share_difference([], [1.0]).known is False
 
 
 # Rank correlations

@@ -102,7 +102,8 @@ class Train(Job):
         network, encoder = self.full_settings.get("network", ""), "codes" not in method.needs
         speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
         encoded = 1 + len({"partners", "labelled_images"} & set(method.needs))  # images per row of a batch
-        return self.images * encoded * self.resolution**2 / speed + self.new_steps * STEP + scoring
+        training = self.images * encoded * self.resolution**2 / speed * method.cost
+        return training + self.new_steps * STEP + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         self.record_run(folder, needed, self.settings)

@@ -289,12 +289,19 @@ _ALL = (
     ),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as in its paper
     Protocol("intervention", _APPENDIX_D, seconds=45.0),
-    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y
+    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. Of SAP it says "the classifier
+    # of discrete factors": shape; the ordered ones by squared correlation, as in the code that it follows
     Protocol(
         "intervention_dsprites",
-        {**_APPENDIX_D, "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]}},
+        {
+            **_APPENDIX_D,
+            "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]},
+            "sap": {**_APPENDIX_D["sap"], "classes": [0]},
+        },
         seconds=15.0,
     ),
+    # for 3D Shapes: floor, wall and object hue, scale, shape, orientation
+    Protocol("intervention_shapes3d", {**_APPENDIX_D, "sap": {**_APPENDIX_D["sap"], "classes": [4]}}, seconds=45.0),
     # dlib and later metrics
     Protocol("extended", {**_DLIB, **_NEWER}, seconds=35.0),
     # for numeric factors, continuous or not
