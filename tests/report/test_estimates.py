@@ -34,7 +34,10 @@ from unbraid.report.estimates import (
     setting_correlation,
     share,
     share_difference,
+    spread_limit,
+    spread_power,
     spread_ratio,
+    spread_seeds,
     trend,
     wins,
 )
@@ -485,3 +488,17 @@ def test_coverage_would_show_an_interval_that_is_too_narrow(
     case = next(coverage.means())
     covered, _, intervals = case.coverage(3, 1000)
     assert covered < 0.92 - strays(0.92, intervals)
+
+
+def test_the_power_of_a_ratio_of_deviations_is_that_of_simulated_f_tests() -> None:
+    rng = np.random.default_rng(0)
+    ratio, seeds, others = 0.5, 8, 12
+    a = rng.normal(0, ratio, (20_000, seeds)).var(1, ddof=1)
+    b = rng.normal(0, 1, (20_000, others)).var(1, ddof=1)
+    low, high = fisher(seeds - 1, others - 1).ppf([0.025, 0.975])
+    seen = np.mean((a / b < low) | (a / b > high))
+    assert spread_power(ratio, seeds, others) == pytest.approx(seen, abs=0.01)
+    assert spread_limit(seeds, others) == pytest.approx(math.sqrt(low))
+    assert spread_power(1.0, 5, 9) == pytest.approx(0.05)
+    needed = spread_seeds()
+    assert spread_power(0.5, needed, needed) >= 0.8 > spread_power(0.5, needed - 1, needed - 1)

@@ -31,18 +31,18 @@ HEADS = ("parts", "whole", "none")
 
 @dataclass(frozen=True)
 class Config(BaseConfig):
-    batch_size: int = setting(256, "pairs in a batch", low=1, live=True)
+    batch_size: int = setting(256, "pairs in a batch", low=1, high=1_000_000, live=True)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
-    latents: int = setting(512, "dimensions of the code r", low=1)
+    latents: int = setting(512, "dimensions of the code r", low=1, high=100_000)
     network: str = setting("resnet34", "network of the encoder", choices=nets.NETWORKS, group=nets.GROUP)
-    parts: int = setting(2, "K, the number of sub-embeddings", low=1)
+    parts: int = setting(2, "K, the number of sub-embeddings", low=1, high=100_000)
     positives: str = setting(
         "pairs",
         "which views are positives: of one pair, of all pairs with the same labels, for part k with the same label k",
         choices=POSITIVES,
     )
     head: str = setting("parts", "projection network: one for each part of r, one for the whole, none", choices=HEADS)
-    projection: int = setting(8, "dimensions of a sub-embedding of z", low=1)
+    projection: int = setting(8, "dimensions of a sub-embedding of z", low=1, high=100_000)
     centred: bool = setting(
         False, "whether z is batch-normalised before it is set to length 1, so that no part of it is the same for all"
     )

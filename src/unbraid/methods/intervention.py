@@ -23,7 +23,9 @@ class Config(AutoencoderConfig):
     network: str = setting(
         "intervention", "encoder, decoder, discriminator and weight network", choices=nets.PAIRS, group=nets.GROUP
     )
-    dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
+    dimensions: int = setting(
+        1, "dimensions of a feature; the code has latents / dimensions features", low=1, high=100_000
+    )
     lambda_1: float = setting(0.25, "weight of the image restored by the second intervention", low=0, live=True)
     lambda_2: float = setting(10.0, "weight of the adversarial loss", low=0, live=True)
     lambda_3: float = setting(1.0, "weight of the difficulty of translation", low=0, live=True)
@@ -37,9 +39,9 @@ class Config(AutoencoderConfig):
         "of the difficulty: as written, its images v move with it; they are detached; or its excess over their entropy",
         choices=translation.TARGETS,
     )
-    translation_steps: int = setting(5, "steps of the translation network inside a step", low=0)
+    translation_steps: int = setting(5, "steps of the translation network inside a step", low=0, high=10_000)
     translation_rate: float = setting(2.0, "learning rate of these steps", above=0, live=True)
-    translation_width: int = setting(64, "hidden units of the translation network", low=1)
+    translation_width: int = setting(64, "hidden units of the translation network", low=1, high=100_000)
 
 
 class Intervention(Method):

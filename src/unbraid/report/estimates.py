@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, fdtri, stdtrit
+from scipy.special import betaincinv, fdtr, fdtrc, fdtri, stdtrit
 
 from unbraid.errors import InputError
 
@@ -237,6 +237,34 @@ def spread_ratio(first: Array, *others: Array) -> Estimate:
         return Estimate(value, value / factor, value * factor, 1, seeds)
     low, high = (float(fdtri(len(a) - 1, freedom, end)) for end in (HIGH, LOW))
     return Estimate(value, value / math.sqrt(low), value / math.sqrt(high), 1, seeds)
+
+
+def spread_limit(seeds: int, others: int) -> float:
+    """The ratio of standard deviations below which the F test tells it from 1, of normal values.
+
+    >>> round(spread_limit(3, 3), 2), round(spread_limit(5, 5), 2)
+    (0.16, 0.32)
+    """
+    return math.sqrt(float(fdtri(seeds - 1, others - 1, LOW)))
+
+
+def spread_power(ratio: float, seeds: int, others: int) -> float:
+    """The probability that the F test tells a true ratio of standard deviations from 1, of normal values.
+
+    >>> round(spread_power(0.5, 5, 5), 2), round(spread_power(0.5, 18, 18), 2)
+    (0.21, 0.79)
+    """
+    low, high = (float(fdtri(seeds - 1, others - 1, end)) for end in (LOW, HIGH))
+    return float(fdtr(seeds - 1, others - 1, low / ratio**2) + fdtrc(seeds - 1, others - 1, high / ratio**2))
+
+
+def spread_seeds(ratio: float = 0.5, power: float = 0.8) -> int:
+    """How many seeds of each side it takes to tell such a ratio of standard deviations from 1 with this probability.
+
+    >>> spread_seeds()
+    19
+    """
+    return next(seeds for seeds in range(SEEDS, 10_000) if spread_power(ratio, seeds, seeds) >= power)
 
 
 def _within(groups: Sequence[Array]) -> float:
