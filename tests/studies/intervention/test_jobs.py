@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.data import Rows
+from unbraid.data import Rows, Subset
 from unbraid.errors import InputError
 from unbraid.jobs.results import read_results, write_results
 from unbraid.jobs.training import Train
@@ -102,7 +102,7 @@ def test_how_far_two_factors_share_codes() -> None:
 
 
 class Reads(torch.nn.Module):
-    """Codes that are the mean colour, or a number that has nothing to do with it."""
+    """Codes that are the mean colour, or how coarse the grain is, which has nothing to do with it."""
 
     code_groups = None
 
@@ -112,11 +112,15 @@ class Reads(torch.nn.Module):
 
     def encode(self, images: torch.Tensor) -> torch.Tensor:
         means = images.float().mean((2, 3))
-        return means if self.colour else torch.sin(1e4 * means[:, :1])
+        return means if self.colour else images.float().std((2, 3))[:, :1]
 
 
 def test_neighbours_by_colour_have_a_colour_in_common() -> None:
-    images = torch.randint(0, 256, (600, 3, 1, 1)).repeat(1, 1, 4, 4).byte()
+    rng = torch.Generator().manual_seed(0)
+    colours, noise = torch.rand(600, 3, 1, 1, generator=rng), torch.randn(600, 1, 8, 8, generator=rng)
+    grain = 40 * torch.rand(600, 1, 1, 1, generator=rng) * (noise - noise.mean((2, 3), keepdim=True))
+    images = (50 + 150 * colours + grain).clamp(0, 255).byte()
     data = Rows(images, torch.zeros(600, 0, dtype=torch.int64), [], [], source="colours")
-    assert neighbour_colour(Reads(colour=True), data, data, 0) < 0.5  # type: ignore[arg-type]
-    assert 0.8 < neighbour_colour(Reads(colour=False), data, data, 0) < 1.2  # type: ignore[arg-type]
+    test, train = Subset(data, range(100)), Subset(data, range(100, 600))
+    assert neighbour_colour(Reads(colour=True), train, test, 0) < 0.4  # type: ignore[arg-type]
+    assert 0.85 < neighbour_colour(Reads(colour=False), train, test, 0) < 1.15  # type: ignore[arg-type]
