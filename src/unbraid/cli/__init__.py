@@ -24,6 +24,7 @@ COMMANDS = {
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
@@ -43,7 +44,7 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "train", "population", "rpu"),
-    "Measure": ("score", "probe", "encode", "export", "import"),
+    "Measure": ("score", "probe", "entangle", "encode", "export", "import"),
     "Look": ("show", "explore", "retrieve", "runs", "report"),
     "Study": ("compare", "study"),
 }
@@ -73,6 +74,7 @@ RESUMED = ("compare", "data get", "demo", "population", "rpu", "study run", "tra
 def main() -> None:
     """Run the command; bad input, and what the machine refuses, is reported in one line, with exit code 2."""
     warnings.showwarning = lambda message, *_, **__: say(str(message))
+    warnings.filterwarnings("ignore", r"Glyph .* missing from")  # a name may be in any script
     _prepare_output()
     terminate = signal.signal(signal.SIGTERM, _terminate) if threading.current_thread() is _MAIN else None
     try:

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from unbraid.errors import InputError, nearest, need_whole, shown
+from unbraid.arguments import need_whole
+from unbraid.errors import InputError, nearest, shown
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -187,7 +188,7 @@ class FactorData(ABC):
             return ""  # its name says what it holds
         most = max(1, _DIGESTED // math.prod(self.image_shape))
         rows = torch.arange(0, len(self), -(-len(self) // most))
-        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in rows.split(1024)]
+        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in torch.split(rows, 1024)]
         return digest(*(tensor for part in parts for tensor in part))
 
     def column(self, name: str) -> int:

@@ -127,8 +127,8 @@ def method_name(method: str, long: bool = False) -> str:
 
 def data_name(data: str) -> str:
     """The papers' spelling; the original authors' files are called official."""
-    plain = data.removesuffix("_official")
-    return _shown(DATA.get(plain), label(plain), False) + (" (official)" if data != plain else "")
+    plain = label(data).removesuffix("_official")
+    return _shown(DATA.get(plain), plain, False) + (" (official)" if label(data) != plain else "")
 
 
 def data_order(names: Iterable[str]) -> list[str]:

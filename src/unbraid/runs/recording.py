@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from unbraid.arguments import checked, need_number, need_whole
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError, need_number, need_whole, shown
+from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
-from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
-from unbraid.metrics.protocols import SAMPLED
-from unbraid.own import label, refer, refer_all
+from unbraid.metrics.protocols import SAMPLED, refer_protocol
+from unbraid.own import keys_in, label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
@@ -35,6 +36,7 @@ OnReport = Callable[[Run, int, dict[str, float]], None]
 """Called with the run, the step and the mean of each term since the last report."""
 
 
+@checked
 def train(
     method: str | type[Method],
     data: str | FactorData | Callable[..., FactorData],
@@ -76,6 +78,7 @@ def train(
     every = need_whole("every", every, 1)
     need_number("checkpoint_seconds", checkpoint_seconds, 0)
     samples = None if samples is None else need_whole("samples", samples, 1)
+    protocol = refer_protocol(protocol)
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
     if evaluate_every is not None and need_whole("evaluate_every", evaluate_every, 1) % every:
@@ -98,8 +101,11 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    _check_needs(learner, method, opened)
-    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
+    check_needs(method, learner.needs, opened)
+    name = f"{label(method)}-{label(config.data['data'])}"
+    run = Run(out if out is not None else Path("runs") / f"{name}-{config.id}")
+    if changes := changed_code(run, config, name):
+        say(changes)
     try:
         if _finished(run, config, say):
             return run
@@ -127,9 +133,9 @@ class _Watch:
 MOST_STEPS = 10**12
 
 
-def _check_needs(learner: Method, method: str, data: FactorData) -> None:
+def check_needs(method: str, needs: Iterable[str], data: FactorData) -> None:
     """An InputError that names the settings of the data that a method needs, before there is a folder of the run."""
-    missing = [name for name in learner.needs if name not in data.batch_at([0], 0)]
+    missing = [name for name in needs if name not in data.batch_at([0], 0)]
     if not missing:
         return
     chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]
@@ -160,6 +166,18 @@ def _alone(run: Run, say: Say) -> Iterator[None]:
         if not leased:
             raise InputError(f"{run.folder} is being trained by {holder(path)}; wait for it, or use another --out")
         yield
+
+
+def changed_code(run: Run, config: RunConfig, name: str) -> str:
+    """Says so where a new run differs from one beside it in nothing but the user's own code."""
+    if not keys_in(config) or run.path("config").exists():
+        return ""
+    for other in sorted(run.folder.parent.glob(f"{name}-*")):
+        with suppress(InputError):
+            differences = Run(other).config.differences(config)
+            if differences and all(difference.startswith("your ") for difference in differences):
+                return f"{'; '.join(differences)}, {other}; training anew in {run.folder}"
+    return ""
 
 
 def _build(config: RunConfig, data: FactorData) -> Method:
@@ -289,6 +307,10 @@ def _scores(
     settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
+    for name, given in protocol.evaluators().items():
+        own = label(name)
+        scores = METRICS[name].function(method, data, representation, rng=step_seed(config.seed, 0, own), **given)
+        table |= {own if one == own else f"{own}.{one}": value for one, value in scores.items()}
     return table
 
 

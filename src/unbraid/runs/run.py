@@ -17,6 +17,7 @@ Each file is written under a temporary name, synced and renamed. Nothing is read
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid.arguments import checked
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
@@ -37,9 +39,10 @@ from unbraid.errors import InputError, MissingError
 from unbraid.methods import Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
-from unbraid.own import keys_in
+from unbraid.own import keys_in, label, remember, trusted
+from unbraid.own.references import references_in, without_keys
 from unbraid.runs import weights
-from unbraid.runs.folder import Folder
+from unbraid.runs.folder import Folder, unlinked
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
 from unbraid.training.representation import Representation
@@ -76,11 +79,26 @@ class RunConfig:
     """The id of the run whose state it begins with; None where it begins with weights from its seed."""
 
     def differences(self, other: RunConfig) -> list[str]:
-        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does."""
-        ours, others = _flat(asdict(self)), _flat(asdict(other))
+        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does.
+
+        Where only the code of a reference differs, `your method changed since this run`.
+        """
+        changed = self._changed_code(other)
+        ours, others = _flat(without_keys(asdict(self))), _flat(without_keys(asdict(other)))
         names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
-        names = [name for name in names if name != "id"] or names
-        return [f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names]
+        other_data = ["data.content"] if "data" in changed else []  # other code gives other images
+        names = [name for name in names if name not in ("id", *other_data)] or ([] if changed else names)
+        return [f"your {part} changed since this run" for part in changed] + [
+            f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names
+        ]
+
+    def _changed_code(self, other: RunConfig) -> list[str]:
+        """What both have from the same files of the user's, of which the content differs."""
+        ours, others = ({without_keys(one): one for one in references_in(asdict(config))} for config in (self, other))
+        parts = {value: name for name, value in self.settings.items() if isinstance(value, str)}
+        parts |= {self.method: "method", str(self.data.get("data")): "data"}
+        changed = [ours[one] for one in ours if one in others and ours[one] != others[one]]
+        return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -171,6 +189,12 @@ class Run(Folder):
             record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
             keep(keys_in(record), self.folder)
             self.write_json("config", record)
+        if data.opened and catalogue.user_paths(data.opened):
+            remember(self._digest())  # the user's own run, which may open the user's files again
+
+    def _digest(self) -> str:
+        """SHA-256 of its config."""
+        return hashlib.sha256(b"run\n" + self.path("config").read_bytes()).hexdigest()
 
     @property
     def config(self) -> RunConfig:
@@ -211,12 +235,20 @@ class Run(Folder):
             raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
         check(f"{self.path('config')}: opened", opened, _OPENED)
         admit(self.folder, opened, self.trust)
+        inside = self.folder.resolve()
+        for setting, path in catalogue.user_paths(opened).items():
+            own = Path(path).expanduser().resolve()
+            if not (own.is_relative_to(inside) or self.trust or trusted(self._digest())):
+                raise InputError(
+                    f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; if it "
+                    "may, repeat this with --trust (in Python, trust=True)"
+                )
         return opened
 
     def path(self, name: str) -> Path:
         """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
         endings = {"train": "jsonl", "model": "safetensors", "checkpoint": "safetensors", "codes": "npz"}
-        return self.folder / f"{name}.{endings.get(name, 'json')}"
+        return unlinked(self.folder / f"{name}.{endings.get(name, 'json')}")
 
     # Its log
 
@@ -397,6 +429,7 @@ def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> No
             raise InputError(f"{path} cannot be read as codes: '{name}' is {declared[name]}; expected shape {shape}")
 
 
+@checked
 def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
     """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
     return Run(folder, trust).method(device)
