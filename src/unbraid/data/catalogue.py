@@ -11,6 +11,7 @@ from unbraid.data.factors import FactorData
 from unbraid.data.sets import (
     arm3d,
     cars3d,
+    celeba,
     cmnist,
     color_dsprites,
     dsprites,
@@ -48,6 +49,7 @@ _SETS: tuple[DataSet, ...] = (
     stl10.DECLARED,
     mnist_stl10.DECLARED,
     flowers102.DECLARED,
+    celeba.DECLARED,
     image_folder.DECLARED,
 )
 CATALOGUE: dict[str, DataSet] = {entry.name: entry for entry in _SETS}
