@@ -50,9 +50,7 @@ def unbraid(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], message: str, here: Here, tmp_path: Path
-) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, here: Here, tmp_path: Path) -> None:
     done = here(*arguments)
     assert done.returncode == 2
     assert message in done.stderr

@@ -24,6 +24,7 @@ from unbraid.report.estimates import (
     choices,
     counted,
     difference,
+    exact_share_difference,
     jackknife,
     mean,
     number,
@@ -133,6 +134,15 @@ def test_a_difference_by_seed_is_the_mean_of_differences(rng: np.random.Generato
         difference(a, b[:, :3], paired=True)
 
 
+def test_one_of_several_comparisons_has_bonferronis_interval(rng: np.random.Generator) -> None:
+    a, b = rng.normal(size=5), rng.normal(size=5)
+    found = difference(a, b, paired=True, comparisons=6)
+    known = ttest_1samp(a - b, 0).confidence_interval(1 - 0.05 / 6)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high))
+    unpaired = ttest_ind(a, b, equal_var=False).confidence_interval(1 - 0.05 / 6)
+    assert difference(a, b, comparisons=6).low == pytest.approx(unpaired.low)
+
+
 def test_a_difference_over_data_sets_is_the_mean_of_those_of_each(rng: np.random.Generator) -> None:
     a, b = rng.normal(size=(2, 4)), rng.normal(size=(2, 3))
     found = difference(a, b)
@@ -220,6 +230,27 @@ def test_shares_are_compared_by_their_exact_intervals() -> None:
     assert found.value - found.low == pytest.approx(math.dist((a.value, b.value), (a.low, b.high)))
     assert share_difference(np.ones(5), np.zeros(5)).high == 1
     assert not share_difference([], [1]).known
+
+
+def test_an_exact_test_on_counts_covers_whatever_the_shares_are() -> None:
+    """All outcomes of four against five, with their probabilities, at shares that the intervals do not look at."""
+    from scipy.stats import binom
+
+    sizes = (4, 5)
+    counts = list(itertools.product(range(5), range(6)))
+    entries = {
+        (a, b): exact_share_difference([1] * a + [0] * (4 - a), [1] * b + [0] * (5 - b)) for a, b in counts
+    }  # fmt: skip
+    for p, q in itertools.product(np.linspace(0.03, 0.97, 7), repeat=2):
+        covered = sum(
+            binom.pmf(a, sizes[0], p) * binom.pmf(b, sizes[1], q)
+            for a, b in counts
+            if entries[a, b].low - 0.01 <= p - q <= entries[a, b].high + 0.01
+        )
+        assert covered >= 0.95
+    assert entries[4, 0].side(0) == "above"
+    assert entries[2, 3].side(0) == "unclear"
+    assert exact_share_difference([], [1.0]).known is False
 
 
 # Rank correlations
@@ -416,11 +447,12 @@ def strays(bound: float, intervals: int) -> float:
 
 
 BUDGET = {  # tables for each model and number of seeds, and which of the models
-    "mean": (2000, 1), "difference": (300, 1), "ratio": (200, 1), "spread_ratio": (300, 1), "share": (400, 1),
-    "rank_correlation": (300, 3), "setting_correlation": (300, 3), "trend": (200, 3),
+    "mean": (2000, 1), "difference": (300, 1), "family": (300, 1), "ratio": (200, 1), "spread_ratio": (300, 1),
+    "share": (400, 1), "rank_correlation": (300, 3), "setting_correlation": (300, 3), "trend": (200, 3),
     "probability_beats_random": (240, 3), "jackknife": (500, 4),
 }  # fmt: skip
-EXACT = {"mean", "difference", "ratio", "spread_ratio", "rank_correlation"}  # others may cover more than they promise
+# others may cover more than they promise
+EXACT = {"mean", "difference", "family", "ratio", "spread_ratio", "rank_correlation"}
 
 
 @pytest.mark.parametrize("name", BUDGET)

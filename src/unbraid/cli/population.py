@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from unbraid.arguments import need_number
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
@@ -18,9 +19,9 @@ from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, sear
 
 _DEFAULTS = PopulationConfig()
 _RULES = [
-    click.Option(["--size"], type=int, help="Members.  [default: 8, or the size of the grid]"),
+    click.Option(["--size"], type=int, help="Members of the population.  [default: 8, or the size of the grid]"),
     click.Option(["--founders"], type=int, help="Members of the first generation; the best --size of them continue."),
-    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, help="Generations."),
+    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, help="Generations to train."),
     click.Option(["--images"], type=int, help="Images per model and generation.  [default: the data once]"),
     click.Option(["--steps"], type=int, help="Steps per generation, instead of --images."),
     click.Option(["--models"], type=int, help="Models per member.  [default: 5 for udr, else 1]"),
@@ -30,12 +31,15 @@ _RULES = [
         default=_DEFAULTS.start,
         help="stratified over the range of start values, random, or grid for every combination.",
     ),
-    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, help="Share of the members that copy."),
+    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, help="Share that copies a better member."),
     click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
-    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, help="Attempts to train a model."),
+    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, help="Seeds to try if a model diverges."),
     click.Option(["--patience"], type=int, help="Stop when the best score has not improved for so many generations."),
-    click.Option(["--tolerance"], type=float, default=_DEFAULTS.tolerance, help="Change of the score that counts."),
-]
+    click.Option(
+        ["--tolerance"], type=float, default=_DEFAULTS.tolerance,
+        help="With --patience: a smaller change of the best score is no improvement.",
+    ),
+]  # fmt: skip
 _SPACE = [
     click.Option(["--search"], metavar="A,B,…", help="The hyperparameters to search.  [default: those not set]"),
     click.Option(["--values"], multiple=True, metavar="NAME=A,B,…", help="Start values of a hyperparameter."),
@@ -92,8 +96,10 @@ def command() -> None:
 def _space(method: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Hyperparameter]:
     """The search space with the values and ranges given on the command line."""
     space = search_space(method, given)
-    values = {name: _numbers("--values", text, ",") for name, text in map(setting, options["values"])}
-    ranges = {name: _numbers("--range", text, ":") for name, text in map(setting, options["range"])}
+    given_values = [setting(text, "--values") for text in options["values"]]
+    given_ranges = [setting(text, "--range") for text in options["range"]]
+    values = {name: _numbers("--values", text, ",") for name, text in given_values}
+    ranges = {name: _numbers("--range", text, ":") for name, text in given_ranges}
     chosen = options["search"].split(",") if options["search"] else list(dict.fromkeys([*space, *values, *ranges]))
     for name in [*values, *ranges]:
         if name not in chosen:
@@ -124,7 +130,7 @@ def _bounds(
 
 def _numbers(option: str, text: str, mark: str) -> tuple[float, ...]:
     try:
-        return tuple(float(part) for part in text.split(mark))
+        return tuple(need_number(option, float(part)) for part in text.split(mark))
     except ValueError:
         raise InputError(f"{option} got '{text}'; expected numbers with '{mark}' between them") from None
 

@@ -31,7 +31,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(["--method"], default="beta_tc_vae", help="The VAE to train."),
     click.Option(["--setting"], multiple=True, metavar="NAME=VALUE", help="Another setting of the method."),
     *_SHARED.values(),
-    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members."),
+    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members of each population."),
     click.Option(
         ["--generations"], type=int, default=_DEFAULTS.population.generations,
         help="Generations of a metaEpoch, at most.",
@@ -47,7 +47,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(
         ["--final-founders"], type=int, help="Members of its first generation; the best --size of them continue."
     ),
-    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs."),
+    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs, at most."),
     click.Option(
         ["--threshold"], type=float, default=_DEFAULTS.threshold,
         help="A leaf-run ends when the best UDR is below this.",
@@ -69,9 +69,9 @@ _OPTIONS: list[click.Parameter] = [
 def _rpu(**options: Any) -> None:
     method = options["method"]
     own = dict(setting(text) for text in options["set"])
-    data = catalogue.load(
-        options["data"], options["resolution"], **own, **({"path": options["path"]} if options["path"] else {})
-    )
+    if options["path"]:
+        own["path"] = options["path"]
+    data = catalogue.load(options["data"], options["resolution"], **own)
     settings = _settings(method, options)
     population = PopulationConfig(
         **{name: options[name] for name in ("size", "generations", "patience", *_KEPT)},
@@ -110,7 +110,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The method's settings that are given, and so not searched."""
     fields = {field.name: field for field in dataclasses.fields(method_class(method).config_class)}
     given = {name: options[name] for name in _SHARED if options[name] is not None}
-    for name, text in (setting(text) for text in options["setting"]):
+    for name, text in (setting(text, "--setting") for text in options["setting"]):
         if name not in fields:
             raise InputError(f"{method} has no setting '{name}'{nearest(name, fields)}")
         given[name] = _typed(name, text, type(fields[name].default))
@@ -120,7 +120,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def _reduction(texts: tuple[str, ...]) -> ReductionConfig:
     defaults = {field.name: field.default for field in dataclasses.fields(ReductionConfig)}
     given = {}
-    for name, text in (setting(text) for text in texts):
+    for name, text in (setting(text, "--reduce") for text in texts):
         if name not in defaults:
             raise InputError(f"--reduce has no '{name}'{nearest(name, defaults)}")
         given[name] = _typed(name, text, type(defaults[name]))

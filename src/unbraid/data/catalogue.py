@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from unbraid.data.declaration import DataSet, Wrapper
+from unbraid.arguments import checked
+from unbraid.data.declaration import DataSet, Wrapper, own_data_set
 from unbraid.data.factors import FactorData
 from unbraid.data.sets import (
     arm3d,
@@ -31,6 +32,7 @@ from unbraid.data.sets import (
 from unbraid.data.user_files import content_digest
 from unbraid.data.wrappers import codes, correlated, held_out, labelled, pairs, subset, tasks, weak_pairs
 from unbraid.errors import InputError, nearest
+from unbraid.own import look_up, refer
 
 _SETS: tuple[DataSet, ...] = (
     dsprites.DECLARED,
@@ -52,6 +54,7 @@ _SETS: tuple[DataSet, ...] = (
     celeba.DECLARED,
     image_folder.DECLARED,
 )
+GROUP = "unbraid.data"  # of entry points
 CATALOGUE: dict[str, DataSet] = {entry.name: entry for entry in _SETS}
 DRAWN = [entry.name for entry in _SETS if entry.embedded and entry.names]
 # In the order in which they are put around a data set.
@@ -72,17 +75,21 @@ WRAPPERS: tuple[Wrapper, ...] = (
 
 def declared(name: str) -> DataSet:
     """The declaration of a data set, or an InputError that suggests the nearest name."""
-    if name not in CATALOGUE:
-        raise InputError(f"there is no data set '{name}'{nearest(name, CATALOGUE)}")
-    return CATALOGUE[name]
+    found = look_up(name, CATALOGUE, "data set", GROUP)
+    return found if name in CATALOGUE else own_data_set(name, found)
 
 
-def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
+@checked
+def load(name: str | Callable[..., FactorData] | DataSet, resolution: int = 64, **settings: object) -> FactorData:
     """Open a data set by name. `unbraid data list` shows them all.
+
+    One of your own is a function or a class that gives a FactorData, or its declaration: the object itself, or
+    `file.py:Name`.
 
     Settings are those of the data set itself and those of WRAPPERS, which choose rows of any, add codes and tasks, and
     hold rows out.
     """
+    name = refer(name, GROUP) if name not in CATALOGUE else name
     entry, typed = declared(name), typed_settings(name, settings)
     own = {setting: value for setting, value in typed.items() if setting in entry.settings}
     data = entry.open(resolution=resolution, **own)
@@ -102,12 +109,28 @@ def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
     return load(opened["name"], opened["resolution"], **settings)
 
 
+def user_paths(opened: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of what `load` opened that are files or folders of the user's; all words of a data set of their own.
+
+    What code of the user's own makes of a word is not known: it may open a file of that name.
+    """
+    entry = declared(opened["name"])
+    declarations = [entry.user_files, *(wrapper.user_files for wrapper in WRAPPERS)]
+    keywords = {setting: words for user_files in declarations for setting, words in user_files.items()}
+    if opened["name"] not in CATALOGUE:
+        keywords = dict.fromkeys(entry.settings, ()) | keywords
+    named = {setting: str(value) for setting, value in opened["settings"].items() if setting in keywords and value}
+    return {setting: value for setting, value in named.items() if value not in keywords[setting]}
+
+
 def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a data set for an identity: no path, and no data is opened.
 
     Where a setting names a file or a folder of the user's, a digest of its contents stands for it.
     """
     typed = typed_settings(name, settings)
+    if not typed:
+        return typed
     for user_files in (declared(name).user_files, *(wrapper.user_files for wrapper in WRAPPERS)):
         for setting, keywords in user_files.items():
             if typed.get(setting) and str(typed[setting]) not in keywords:
@@ -117,8 +140,12 @@ def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def typed_settings(name: str, settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings of a data set, checked; those of WRAPPERS in the type of their defaults."""
-    own = declared(name).settings
+    entry = declared(name)
+    own = entry.settings
     defaults = {setting: default for wrapper in WRAPPERS for setting, default in wrapper.defaults.items()}
+    if name not in CATALOGUE and (shared := own & defaults.keys()):
+        raise InputError(f"{name} has a setting '{min(shared)}', which all data sets have; choose another word")
+    defaults |= entry.defaults
     for setting in settings:
         if setting not in own and setting not in defaults:
             raise InputError(f"data set '{name}' has no setting '{setting}'{nearest(setting, [*own, *defaults])}")

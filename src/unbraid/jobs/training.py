@@ -15,8 +15,10 @@ from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
-from unbraid.methods import method_class
+from unbraid.methods import GROUP, METHODS, method_class
 from unbraid.metrics import ProtocolLike, as_protocol
+from unbraid.metrics.protocols import refer_protocol
+from unbraid.own import label, refer, refer_all
 from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
@@ -36,7 +38,9 @@ class Train(Job):
     version: ClassVar[int] = NUMBERS
 
     method: str
+    """A name, or a class or `file.py:Name` of your own, kept as a reference."""
     data: str
+    """The same."""
     steps: int
     """Those of the run it starts with included."""
     seed: int = 0
@@ -57,9 +61,18 @@ class Train(Job):
     name: str = field(default="", metadata={"numbers": False})
     """For people, in place of METHOD-DATA."""
 
+    def __post_init__(self) -> None:
+        """Put references in place of the user's own code, so that its digest is part of the id."""
+        for name, known, group in (("method", METHODS, GROUP), ("data", catalogue.CATALOGUE, catalogue.GROUP)):
+            if (value := getattr(self, name)) not in known:
+                object.__setattr__(self, name, refer(value, group))
+        object.__setattr__(self, "settings", refer_all(self.settings))
+        object.__setattr__(self, "protocol", refer_protocol(self.protocol))
+
     @property
     def label(self) -> str:
-        return self.name or "-".join([self.method, *([self.encoder.method] if self.encoder else []), self.data])
+        encoders = [self.encoder.method] if self.encoder else []
+        return self.name or "-".join(label(name) for name in (self.method, *encoders, self.data))
 
     @cached_property
     def full_settings(self) -> Mapping[str, Any]:
@@ -89,7 +102,8 @@ class Train(Job):
         network, encoder = self.full_settings.get("network", ""), "codes" not in method.needs
         speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
         encoded = 1 + len({"partners", "labelled_images"} & set(method.needs))  # images per row of a batch
-        return self.images * encoded * self.resolution**2 / speed + self.new_steps * STEP + scoring
+        training = self.images * encoded * self.resolution**2 / speed * method.cost
+        return training + self.new_steps * STEP + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         self.record_run(folder, needed, self.settings)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from unbraid.data import FactorData
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, shown
+from unbraid.own import is_reference, refer
 
 T = TypeVar("T")
+MOST = 10**9  # of whatever a setting counts
 
 
 def setting(
@@ -22,14 +24,16 @@ def setting(
     above: float | None = None,
     high: float | None = None,
     choices: Iterable[str] = (),
+    group: str = "",
     live: bool = False,
 ) -> T:
     """A field of a Config.
 
     `help` is one sentence. A value below `low`, not above `above`, above `high` or not among `choices` is refused by
-    name. A `live` setting may change while training runs.
+    name. Where it has a `group` of entry points, such as `unbraid.networks`, a reference to the user's own is a choice
+    too. A `live` setting may change while training runs.
     """
-    limits = {"low": low, "above": above, "high": high, "choices": tuple(choices)}
+    limits = {"low": low, "above": above, "high": high, "choices": tuple(choices), "group": group}
     return dataclasses.field(default=default, metadata={"help": help, "live": live, **limits})
 
 
@@ -37,12 +41,16 @@ def setting(
 class Config:
     """The settings of a learner. Subclasses add fields with `setting`; values are checked on construction."""
 
-    batch_size: int = setting(64, "images in a batch", low=1, live=True)
+    batch_size: int = setting(64, "images in a batch", low=1, high=1_000_000, live=True)
     learning_rate: float = setting(1e-4, "learning rate of Adam", above=0, live=True)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            self._check(field, getattr(self, field.name))
+            value, group = getattr(self, field.name), field.metadata["group"]
+            if group and value not in field.metadata["choices"]:
+                value = refer(value, group)
+                object.__setattr__(self, field.name, value)
+            self._check(field, value)
 
     @staticmethod
     def _check(field: dataclasses.Field[Any], value: Any) -> None:
@@ -50,12 +58,15 @@ class Config:
         if expected is float and type(value) is int:
             return Config._check(field, float(value))
         if type(value) is not expected:
-            raise InputError(f"{field.name} is {value!r}; expected {_TYPES.get(expected, expected.__name__)}")
+            raise InputError(f"{field.name} is {shown(value)}; expected {_TYPES.get(expected, expected.__name__)}")
         limits = field.metadata
-        if limits["choices"] and value not in limits["choices"]:
-            raise InputError(f"{field.name} is '{value}'{nearest(str(value), limits['choices'])}")
+        own = limits["group"] and is_reference(value)
+        if limits["choices"] and value not in limits["choices"] and not own:
+            raise InputError(f"{field.name} is {shown(value)}{nearest(str(value), limits['choices'])}")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{field.name} is {value}; expected a finite number")
+        if expected is int and abs(value) > MOST:
+            raise InputError(f"{field.name} is {shown(value)}; expected at most {MOST:,}")
         if limits["low"] is not None and not value >= limits["low"]:
             raise InputError(f"{field.name} is {value}; expected at least {limits['low']}")
         if limits["above"] is not None and not value > limits["above"]:
@@ -75,7 +86,7 @@ class Config:
         known = {field.name for field in dataclasses.fields(cls)}
         for name in settings:
             if name not in known:
-                raise InputError(f"there is no setting '{name}'{nearest(name, known)}")
+                raise InputError(f"there is no setting {shown(name)}{nearest(str(name), known)}")
         floats = {field.name for field in dataclasses.fields(cls) if type(field.default) is float}
         typed: dict[str, Any] = {
             name: float(value) if name in floats and type(value) is int else value for name, value in settings.items()

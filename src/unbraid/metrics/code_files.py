@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unbraid.data.reading import opened, read_arrays
 from unbraid.errors import InputError, nearest
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +46,8 @@ def read_codes(path: Path, factors: Sequence[str] = ()) -> CodeTable:
     if suffix not in (".csv", ".parquet"):
         raise InputError(f"{path} is not an .npz, .csv or .parquet file")
     try:
-        table = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+        with opened(path) as file:
+            table = pd.read_csv(file) if suffix == ".csv" else pd.read_parquet(file)
     except ImportError as error:
         raise InputError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
     except Exception as error:  # parsers raise exceptions of many types
@@ -57,13 +58,7 @@ def read_codes(path: Path, factors: Sequence[str] = ()) -> CodeTable:
 def _from_npz(path: Path) -> CodeTable:
     if not zipfile.is_zipfile(path):
         raise InputError(f"{path} is not an .npz file despite its name; numpy.savez writes them")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except ValueError as error:
-        raise InputError(f"{path} holds Python objects, which are not read; expected arrays of numbers") from error
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    arrays = read_arrays(path, "codes and factors")
     for name in ("codes", "factors"):
         if name not in arrays:
             raise InputError(f"{path} holds {', '.join(arrays) or 'nothing'}; expected arrays 'codes' and 'factors'")

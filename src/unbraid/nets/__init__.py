@@ -8,10 +8,21 @@ shape. Weights start as PyTorch's layers start them, those of `dlib` as TensorFl
 from unbraid.nets.heads import Heads, discriminator
 from unbraid.nets.infogan import infogan_generator, infogan_trunk
 from unbraid.nets.layers import FullLinear, FullUpConv, ImageShape, LastUpConv
-from unbraid.nets.registry import NETWORKS, PAIRS, Network, critic, decoder, encoder, network, speed, started
+from unbraid.nets.registry import (
+    GROUP,
+    NETWORKS,
+    PAIRS,
+    Network,
+    critic,
+    decoder,
+    encoder,
+    network,
+    speed,
+    started,
+)  # fmt: skip
 
 __all__ = [
-    "NETWORKS", "PAIRS", "FullLinear", "FullUpConv", "Heads", "ImageShape", "LastUpConv", "Network", "critic",
+    "GROUP", "NETWORKS", "PAIRS", "FullLinear", "FullUpConv", "Heads", "ImageShape", "LastUpConv", "Network", "critic",
     "decoder", "discriminator", "encoder", "infogan_generator", "infogan_trunk", "network", "speed",
     "started",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError
 from unbraid.nets.conv import (
     cmnist_critic,
     cmnist_decoder,
@@ -25,11 +25,16 @@ from unbraid.nets.layers import ImageShape, check_side, start_glorot
 from unbraid.nets.mlp import mlp_decoder, mlp_encoder
 from unbraid.nets.patches import patch_decoder, patch_encoder
 from unbraid.nets.resnet import Layout, resnet_encoder
+from unbraid.own import is_reference, look_up
 
 
 @dataclass(frozen=True)
 class Network:
     """An encoder, and the decoder and critic that belong to it where there are some.
+
+    One of your own in `mine.py`, as `--network mine.py:WIDE` or `network=WIDE`:
+
+        WIDE = Network("a wide one", encoder, decoder=decoder)
 
     Speeds are rough, for estimates of time: pixels of training images per second, forward and backward, on one core of
     a desktop machine.
@@ -39,7 +44,7 @@ class Network:
     """The table it comes from."""
     encoder: Callable[[ImageShape, int], nn.Module]
     """`encoder(image_shape, outputs)`."""
-    encoder_speed: float
+    encoder_speed: float = 1e6
     decoder: Callable[[int, ImageShape], nn.Module] | None = None
     """`decoder(codes, image_shape)`."""
     decoder_speed: float = math.inf
@@ -117,29 +122,36 @@ NETWORKS: dict[str, Network] = {
     "resnet_small": _resnet(_DESK, 1.5e6, Layout((1, 1, 1, 1), 16, published_stem=False)),
     "resnet_tiny": _resnet(_DESK, 2.0e6, Layout((1, 1, 1), 16, published_stem=False)),
 }  # fmt: skip
+GROUP = "unbraid.networks"  # of entry points
 PAIRS = [name for name, network in NETWORKS.items() if network.decoder is not None]
 _TYPICAL_SPEED = 1e6
 
 
-def network(name: str) -> Network:
-    """A network by name, or an InputError that suggests the nearest."""
-    if name not in NETWORKS:
-        raise InputError(f"there is no network '{name}'{nearest(name, NETWORKS)}")
-    return NETWORKS[name]
+def network(name: str | Network) -> Network:
+    """A network by its name or a reference, or an InputError that suggests the nearest.
+
+    A function `(image_shape, outputs) -> module` is an encoder without a decoder.
+    """
+    found = look_up(name, NETWORKS, "network", GROUP)
+    if isinstance(found, Network):
+        return found
+    if callable(found):
+        return Network("your own", found)
+    raise InputError(f"{name} is {found!r}; expected a Network, or a function that makes an encoder")
 
 
-def _for_images(name: str, image_shape: ImageShape) -> Network:
+def _for_images(name: str | Network, image_shape: ImageShape) -> Network:
     chosen = network(name)
     check_side(f"network '{name}'", image_shape, chosen.multiple, chosen.largest)
     return chosen
 
 
-def encoder(name: str, image_shape: ImageShape, outputs: int) -> nn.Module:
+def encoder(name: str | Network, image_shape: ImageShape, outputs: int) -> nn.Module:
     """Images (n, *image_shape) -> (n, outputs)."""
     return started(name, _for_images(name, image_shape).encoder(image_shape, outputs))
 
 
-def decoder(name: str, codes: int, image_shape: ImageShape) -> nn.Module:
+def decoder(name: str | Network, codes: int, image_shape: ImageShape) -> nn.Module:
     """Codes (n, codes) -> (n, *image_shape)."""
     build = _for_images(name, image_shape).decoder
     if build is None:
@@ -147,13 +159,13 @@ def decoder(name: str, codes: int, image_shape: ImageShape) -> nn.Module:
     return started(name, build(codes, image_shape))
 
 
-def critic(name: str, image_shape: ImageShape) -> nn.Module:
+def critic(name: str | Network, image_shape: ImageShape) -> nn.Module:
     """Images (n, *image_shape) -> one logit (n, 1): tells images apart, about as large as the encoder of this name."""
     chosen = _for_images(name, image_shape)
     return started(name, chosen.encoder(image_shape, 1) if chosen.critic is None else chosen.critic(image_shape))
 
 
-def started(name: str, part: nn.Module) -> nn.Module:
+def started(name: str | Network, part: nn.Module) -> nn.Module:
     """A network with the initial weights that go with the network `name`: of a discriminator beside it, for example."""
     return start_glorot(part) if network(name).glorot else part
 
@@ -163,8 +175,8 @@ def speed(name: str, *, encoder: bool = True, decoder: bool = True) -> float:
 
     A network that is not in the registry counts as a typical one.
     """
-    if name not in NETWORKS:
+    if name not in NETWORKS and not is_reference(name):
         return _TYPICAL_SPEED
-    chosen = NETWORKS[name]
+    chosen = network(name)
     seconds = encoder / chosen.encoder_speed + decoder / chosen.decoder_speed
     return 1 / seconds if seconds else math.inf

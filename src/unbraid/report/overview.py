@@ -10,9 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
+from unbraid.data.reading import picture
+from unbraid.errors import InputError
+from unbraid.own import label as label_of
 from unbraid.pictures import style
 from unbraid.pictures.names import direction, method_name
 from unbraid.pictures.style import label
+from unbraid.report.comparison import comparison
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.runs import PICTURES, choose, main_scores, names, pictures, reasons
 
@@ -26,10 +30,19 @@ _TITLES = {"unit_traversals": "Traversals from −1 to 1", "umap": "UMAP of the 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#882255")  # by Okabe and Ito
 
 
-def overview(runs: pd.DataFrame, out: Path | None = None, draw: int = SHOWN) -> list[Section]:
-    """Sections on any folder of runs. Up to `draw` finished runs without pictures get them, in the folder `out`."""
-    sections = []
+def overview(
+    runs: pd.DataFrame,
+    out: Path | None = None,
+    draw: int = SHOWN,
+    baseline: str | None = None,
+    chosen_by: str | None = None,
+) -> list[Section]:
+    """Sections on any folder of runs. Up to `draw` finished runs without pictures get them, in the folder `out`.
+
+    Of several methods first their comparison, with `baseline` and `chosen_by` as in `comparison`.
+    """
     runs = runs.reset_index(drop=True)
+    sections = comparison(runs, baseline, chosen_by)
     if main_scores(runs):
         sections.append(_scores(runs))
     terms = [name for name in runs.columns if str(name).startswith("terms.") and runs[name].notna().any()]
@@ -59,12 +72,20 @@ def _scores(runs: pd.DataFrame) -> Section:
 
 def _kinds(runs: pd.DataFrame) -> pd.Series[Any]:
     """What each run is: its method, and its data where that differs."""
-    methods = runs["method"].astype(str)
+    methods = _named(runs["method"])
     if "data" in runs and runs["data"].nunique() > 1:
-        kinds = methods + ", " + runs["data"].astype(str)
+        kinds = methods + ", " + _named(runs["data"])
         if kinds.nunique() <= 12:
             return kinds
     return methods
+
+
+def _named(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Methods or data sets; of the user's own the name alone, and where versions differ the digest of each too."""
+    names = column.astype(str)
+    own = {name: label_of(name) for name in names.unique()}
+    several = {name for name in own.values() if list(own.values()).count(name) > 1}
+    return names.map({name: f"{short} ({name[-12:]})" if short in several else short for name, short in own.items()})
 
 
 def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawing:
@@ -76,11 +97,11 @@ def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawi
     for axis, score in zip(axes, scores, strict=True):
         for line, kind in enumerate(kinds):
             colour = style.method_colour(kind) if known else COLOURS[line % len(COLOURS)]
-            name = method_name(str(kind))
+            name = style.words(method_name(str(kind)))
             own = runs[(groups == kind) & runs[score].notna()]
             _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, colour, name)
             label(axis.lines[-1], name, list(own.get("run", [])) if len(own) <= MANY else [])
-        axis.set_title(score.removeprefix("scores."), fontsize=9)
+        axis.set_title(style.words(score.removeprefix("scores.")), fontsize=9)
         axis.set_xlabel(direction(score), fontsize=8, color=style.FAINT)
         axis.set_yticks([])
         axis.set_ylim(len(kinds) - 0.4, -0.6)
@@ -142,9 +163,9 @@ def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None
 
 def _opened(path: Path) -> Image.Image | None:
     try:
-        with Image.open(path) as file:
-            return file.copy()
-    except OSError:
+        with picture(path, path, ("PNG",)) as image:
+            return image.copy()
+    except InputError:
         return None  # half a file is no picture
 
 

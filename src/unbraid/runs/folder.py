@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 import time
@@ -14,13 +15,36 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unbraid.data.atomic import replacing
-from unbraid.errors import InputError
+from unbraid.data.reading import opened, parse_json, read_bytes, unreadable
+from unbraid.data.schema import TERMS, WORD, Kind, check
+from unbraid.errors import InputError, MissingError, UnreadableError
 
 PLAN = "plan"
 """The file with the `ids` of the jobs that a study has now; the other folders are of jobs it had before."""
 STATES = ("queued", "running", "done", "diverged", "failed")
 _PICTURES = (".gif", ".html", ".pdf", ".png", ".svg")
 _DIGEST = b' "digest":'  # how the last line of a state begins
+
+
+def _is_stamp(value: Any) -> bool:
+    """Whether a file has a size, a time of change and a digest."""
+    return isinstance(value, list) and [type(one) for one in value] == [int, int, str]
+
+
+_STATE = {"state": Kind(f"one of {', '.join(STATES)}", lambda value: isinstance(value, str) and value in STATES)}
+_DETAILS = {
+    "reason": Kind("text", lambda value: value is None or isinstance(value, str)),
+    "seconds": Kind("a number of seconds", lambda value: type(value) in (int, float) and 0 <= value < 1e12),
+    "started": WORD,
+    "terms": TERMS,
+    "files": Kind(
+        "the files of this folder, each with its size, time and digest",
+        lambda value: (
+            isinstance(value, dict)
+            and all("/" not in name and "\0" not in name and _is_stamp(stamp) for name, stamp in value.items())
+        ),
+    ),
+}
 
 
 class Folder:
@@ -38,23 +62,23 @@ class Folder:
 
     def path(self, name: str) -> Path:
         """The file that holds `state`, `scores` and so on."""
-        return self.folder / f"{name}.json"
+        return unlinked(self.folder / f"{name}.json")
 
     @property
     def state(self) -> dict[str, Any]:
         """What `state.json` says: `state`, the time it took and so on; a folder without one is queued."""
-        path = self.path("state")
+        path = f"{self.folder}/state.json"  # 12,000 of them
         try:
-            raw = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
+            raw = read_bytes(path)
+        except MissingError:
             return {"state": "queued"}
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         body = raw[: raw.rfind(_DIGEST)]
         if raw != _with_digest(body):
             raise InputError(f"{path} is damaged: its checksum differs")
-        content: dict[str, Any] = json.loads(raw)
-        del content["digest"]
+        content: dict[str, Any] = parse_json(raw, path)
+        check(path, content, _STATE)
+        check(path, content, {name: kind for name, kind in _DETAILS.items() if name in content})
+        content.pop("digest", None)
         return content
 
     def set_state(self, state: str, **details: Any) -> None:
@@ -87,25 +111,34 @@ class Folder:
         """What is wrong with the files that the state lists, or with those of them in `names`.
 
         A file with the same size and time of change is taken to be the same; `thorough` reads them all. `state` saves
-        reading `state.json`, where the caller has its content.
+        reading `state.json`, where the caller has its content. A file that may be sound but cannot be read is an
+        UnreadableError.
         """
         try:
             state = self.state if state is None else state
+        except UnreadableError:
+            raise
         except InputError as error:
             return [str(error)]
         faults = []
         for name, (size, changed, digest) in state.get("files", {}).items():
             if names is not None and name not in names:
                 continue
-            path = self.folder / name
-            grows = state["state"] == "running" and path.suffix == ".jsonl"
+            path = f"{self.folder}/{name}"
+            grows = state["state"] == "running" and name.endswith(".jsonl")
             try:
-                stat = path.stat()
+                stat = os.stat(path)  # noqa: PTH116 (twelve thousand of them)
                 same = stat.st_size == size and stat.st_mtime_ns == changed and not thorough
                 if not same and _file_digest(path, size if grows else None) != digest:
                     faults.append(f"{path} is damaged: its checksum differs")
+            except (FileNotFoundError, NotADirectoryError):
+                faults.append(f"{path} is missing")
+            except UnreadableError:
+                raise
+            except InputError as error:
+                faults.append(str(error))
             except OSError as error:
-                faults.append(f"{path} cannot be read: {error.strerror or error}")
+                raise unreadable(path, error) from error
         return faults
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
@@ -113,16 +146,27 @@ class Folder:
             part.write_text(json.dumps(content, indent=1) + "\n")
 
     def read_json(self, name: str) -> dict[str, Any]:
-        path = self.path(name)
+        path = f"{self.folder}/{name}.json"
         try:
-            content = json.loads(path.read_bytes())
-        except FileNotFoundError as error:
-            raise InputError(f"{self.folder} is not a {self.kind}: it has no {path.name}") from error
-        except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"{path} is damaged: {error}") from error
+            raw = read_bytes(path)
+        except MissingError as error:
+            raise MissingError(f"{self.folder} is not a {self.kind}: it has no {name}.json") from error
+        content = parse_json(raw, path)
         if not isinstance(content, dict):
             raise InputError(f"{path} is damaged: it is not a JSON object")
         return content
+
+
+def unlinked(path: Path, folder: Path | None = None) -> Path:
+    """The path of a file in a folder of results, or an InputError where it, or a folder up to `folder`, is a link.
+
+    A folder from elsewhere could lead to any file of the reader's, whose content would then be in a report.
+    """
+    between = [] if folder is None else path.parents[: len(path.relative_to(folder).parts) - 1]
+    for one in (path, *between):
+        if one.is_symlink():
+            raise InputError(f"{one} is a link; expected files of the folder itself")
+    return path
 
 
 def _with_digest(body: bytes) -> bytes:
@@ -135,9 +179,9 @@ def _stamp(path: Path) -> tuple[int, int, str]:
     return stat.st_size, stat.st_mtime_ns, _file_digest(path)
 
 
-def _file_digest(path: Path, length: int | None = None) -> str:
+def _file_digest(path: Path | str, length: int | None = None) -> str:
     """Of the whole file, or of its beginning."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         if length is not None:
             return hashlib.sha256(file.read(length)).hexdigest()[:16]
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
@@ -166,6 +210,12 @@ def commit() -> str | None:
     return done.stdout.strip() or None if done.returncode == 0 else None
 
 
+def refuse_run(folder: Path) -> None:
+    """An InputError where a folder for many jobs is that of one run."""
+    if (folder / "config.json").exists():
+        raise InputError(f"{folder} is a run; expected another folder for the results of many")
+
+
 def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
@@ -173,7 +223,7 @@ def now() -> str:
 def job_folders(jobs: Path, pattern: str = "*") -> list[Path]:
     """The folders of jobs, by name, without those that the study no longer has."""
     outdated = left_over(jobs)
-    return [path for path in sorted(jobs.glob(pattern)) if path.name not in outdated]
+    return [path for path in sorted(jobs.glob(pattern)) if path.name not in outdated and not path.is_symlink()]
 
 
 def left_over(jobs: Path) -> set[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from unbraid.arguments import checked, need_whole
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
@@ -38,12 +39,18 @@ class Representation:
     projection: Tensor | None = None
     """float32 (n, p): what a projection network makes of the codes."""
 
+    def __repr__(self) -> str:
+        """`Representation(5,000 rows, 10 codes; shape 3, scale 6)`."""
+        factors = ", ".join(f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True))
+        return f"Representation({len(self.codes):,} rows, {self.codes.shape[1]} codes; {factors or 'no factors'})"
+
     def draw(self, rng: Rng = 0) -> Tensor:
         """Codes drawn from q(z|x) of a Gaussian encoder, float32 (n, d)."""
         assert self.logvar is not None
         return self.codes + torch.exp(self.logvar / 2) * torch.randn(self.codes.shape, generator=generator(rng))
 
 
+@checked
 def represent(
     method: Method, data: FactorData, rng: Rng = 0, *, samples: int | None = None, batch: int = 256
 ) -> Representation:
@@ -54,7 +61,8 @@ def represent(
     """
     keep_freed_memory()
     rng = generator(rng)
-    limit = WHOLE if samples is None else samples
+    limit = WHOLE if samples is None else need_whole("samples", samples, 1)
+    need_whole("batch", batch, 1)
     whole = len(data) <= limit and data.weights is None
     if whole:
         rows = torch.arange(len(data))

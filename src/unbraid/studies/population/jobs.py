@@ -20,6 +20,7 @@ from scipy.stats import entropy
 
 from unbraid import nets
 from unbraid.data import FactorData, catalogue
+from unbraid.data.reading import read_arrays
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.job import Job
 from unbraid.jobs.results import read_results, write_results
@@ -342,8 +343,8 @@ def learned(row: Mapping[str, Any], data: FactorData, out: Path) -> Row:
     line |= {"name": name, "latents": [], "kl": [], "knows": [], "values": {}}
     if not row["generations"]:  # the reduction before it had to stop
         return {**line, "udr": None}
-    with np.load(out / name / "labels.npz", allow_pickle=False) as file:
-        rows, labels, latents, kl = (file[key] for key in ("rows", "labels", "latents", "kl"))
+    arrays = read_arrays(out / name / "labels.npz", "labels")
+    rows, labels, latents, kl = (arrays[key] for key in ("rows", "labels", "latents", "kl"))
     factors = data.factors_at(torch.from_numpy(rows)).numpy()
     return {
         **line,
