@@ -124,10 +124,10 @@ class Protocol:
         for prefix in self.beside:
             if not prefix or "." in prefix or prefix in {*METRICS, SAMPLED}:
                 raise InputError(f"'{prefix}' cannot stand before scores; expected a word that names no metric, no dot")
-        own = {"metrics": _referred(self.metrics), "sampled": _referred(self.sampled)}
-        own["beside"] = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}
-        for name, metrics in own.items():
-            object.__setattr__(self, name, metrics)
+        object.__setattr__(self, "metrics", _referred(self.metrics))
+        object.__setattr__(self, "sampled", _referred(self.sampled))
+        beside = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}
+        object.__setattr__(self, "beside", beside)
         for metrics in (self.metrics, self.sampled, *self.beside.values()):
             _check(metrics)
 

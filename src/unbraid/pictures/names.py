@@ -71,6 +71,7 @@ DATA = {
     "stl10": Name("STL-10"),
     "mnist_stl10": Name("MNIST on STL-10"),
     "flowers102": Name("Oxford Flowers"),
+    "celeba": Name("CelebA"),
     "image_folder": Name("a folder of images"),
 }
 METRICS = {

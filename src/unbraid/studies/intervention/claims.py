@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from scipy.stats import rankdata
 
 from unbraid.pictures.names import data_name
 from unbraid.report.claims import Claim, Need, Rule, data_sets
@@ -146,7 +147,7 @@ def _closer(values: Array) -> float:
     rows = rows[np.isfinite(rows).all(1)]
     if len(rows) < 4 or (np.ptp(rows, 0) == 0).any():
         return np.nan
-    ranks = np.corrcoef(np.argsort(np.argsort(rows, 0), 0).T)
+    ranks: Array = np.asarray(np.corrcoef(rankdata(rows, axis=0).T))
     return float(-ranks[0, 2] - ranks[1, 2])
 
 
