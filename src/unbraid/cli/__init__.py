@@ -24,7 +24,7 @@ COMMANDS = {
     "retrieve": "Show the nearest neighbours of images by each feature of a run's codes.",
     "rpu": "Find the factors of a data set a few at a time, without labels.",
     "runs": "List the runs below a folder.",
-    "score": "Score codes against factors, from a file or a run.",
+    "score": "Score an encoder, the codes of a file, or a run.",
     "show": "Write pictures of a run: reconstructions, and what each latent does.",
     "study": "Run, watch and list studies.",
     "train": "Train a method; run it again to resume.",

@@ -2,79 +2,39 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from importlib import import_module
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Scores
-from unbraid.metrics.active_units import active_units
-from unbraid.metrics.beta_vae_score import beta_vae_score
-from unbraid.metrics.code_information import code_information
-from unbraid.metrics.dci import dci
-from unbraid.metrics.dci_es import dci_es
-from unbraid.metrics.dcimig import dcimig
-from unbraid.metrics.downstream import downstream
-from unbraid.metrics.explicitness import explicitness
-from unbraid.metrics.factor_vae_score import factor_vae_score
-from unbraid.metrics.infomec import infomec
-from unbraid.metrics.irs import irs
-from unbraid.metrics.jemmig import jemmig
-from unbraid.metrics.med import med
-from unbraid.metrics.mig import mig
-from unbraid.metrics.mig_sup import mig_sup
-from unbraid.metrics.modularity import modularity
-from unbraid.metrics.probes import probes
-from unbraid.metrics.retrieved_factors import retrieved_factors
-from unbraid.metrics.sap import sap
-from unbraid.metrics.total_correlation import total_correlation
-from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
+from unbraid.metrics.declaration import Metric, Settings, Size
 
-Settings = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric and the rows it reads."""
-
-    function: Callable[..., Scores]
-    reads: str
-    """`train`: the training rows. `split`: the training and the test rows. `all`: all rows, to intervene on factors.
-    `codes`: the training codes without factors."""
-
-    @property
-    def name(self) -> str:
-        return self.function.__name__
-
-
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric(mig, "train"),
-        Metric(dci, "split"),
-        Metric(sap, "split"),
-        Metric(modularity, "train"),
-        Metric(explicitness, "split"),
-        Metric(beta_vae_score, "all"),
-        Metric(factor_vae_score, "all"),
-        Metric(irs, "train"),
-        Metric(infomec, "train"),
-        Metric(mig_sup, "train"),
-        Metric(jemmig, "train"),
-        Metric(dcimig, "train"),
-        Metric(med, "train"),
-        Metric(retrieved_factors, "train"),
-        Metric(dci_es, "split"),
-        Metric(downstream, "split"),
-        Metric(probes, "split"),
-        Metric(total_correlation, "codes"),
-        Metric(wasserstein_correlation, "codes"),
-        Metric(code_information, "codes"),
-        Metric(active_units, "codes"),
-    )
-}
+_MODULES = (
+    "mig",
+    "dci",
+    "sap",
+    "modularity",
+    "explicitness",
+    "beta_vae_score",
+    "factor_vae_score",
+    "irs",
+    "infomec",
+    "mig_sup",
+    "jemmig",
+    "dcimig",
+    "med",
+    "mcc",
+    "linear_r2",
+    "retrieved_factors",
+    "dci_es",
+    "downstream",
+    "probes",
+    "total_correlation",
+    "wasserstein_correlation",
+    "code_information",
+    "active_units",
+)
+METRICS: dict[str, Metric] = {name: import_module(f"unbraid.metrics.{name}").DECLARED for name in _MODULES}
 
 
 @dataclass(frozen=True)
@@ -103,16 +63,14 @@ class Protocol:
                 raise InputError(f"there is no metric '{metric}'{nearest(metric, METRICS)}")
             if not isinstance(settings, Mapping):
                 raise InputError(f"settings of '{metric}' are {settings!r}; expected a mapping, such as {{}}")
-            known = _settings(metric)
+            known = METRICS[metric].settings
             for setting in settings:
                 if setting not in known:
                     raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
 
-
-@cache
-def _settings(metric: str) -> frozenset[str]:
-    parameters = inspect.signature(METRICS[metric].function).parameters
-    return frozenset(parameters) - {"codes", "factors", "test", "rng"}
+    def forecast(self, size: Size) -> float:
+        """What scoring costs on one core of a desk machine, roughly, in seconds."""
+        return sum(METRICS[metric].seconds(size, settings) for metric, settings in self.metrics.items())
 
 
 ProtocolLike = str | Protocol | Mapping[str, Settings]
@@ -216,6 +174,19 @@ _ALL = (
             **_UNSUPERVISED,
         },
         seconds=50.0,
+    ),
+    # for thousands of codes: metrics that noise of that width does not raise, and that cost at most a minute
+    Protocol(
+        "wide",
+        {
+            "med": {"top_k": 5},
+            "dci": {"estimator": "lasso"},
+            "mcc": {},
+            "linear_r2": {},
+            "probes": {"reader": "ridge", "groups": "whole"},
+            "active_units": {},
+        },
+        seconds=30.0,
     ),
 )
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _ALL}

@@ -9,6 +9,8 @@ import numpy as np
 
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, checked_groups, gap, paired, split, standardise
+from unbraid.metrics._classes import checked_classes, correlation_ratio
+from unbraid.metrics.declaration import Metric, Settings, Size
 
 PREDICTORS = ("svm", "logistic", "tree", "r2")
 
@@ -22,6 +24,7 @@ def sap(
     standardised: bool = False,
     balanced: bool = True,
     groups: Sequence[Sequence[int]] | None = None,
+    categorical: Sequence[int] = (),
     rng: Rng = None,
 ) -> Scores:
     """The mean over factors of the gap between the two codes that, each on its own, predict the factor best.
@@ -32,7 +35,8 @@ def sap(
     best code can still guess. 0 if every code has a copy. `standardised` scales codes to mean 0 and standard deviation
     1 first, as in assumptions, appendix B, but not in the reference code. `groups` of columns predict together as if
     they were one code, for learners whose features have several dimensions (not for `r2`). With a single code or group
-    the second best is 0.
+    the second best is 0. `r2` of the `categorical` factors is the share of a code's variance between their classes,
+    which does not depend on how they are numbered.
 
     `arrays`: `predictability` (codes or groups, k), `per_factor` (k,).
     """
@@ -43,6 +47,8 @@ def sap(
             raise InputError("groups are for classifiers; predictor='r2' uses one code at a time")
         table, labels = paired(codes, factors)
         scores = _squared_correlation(table, labels)
+        for column in checked_classes(categorical, labels):
+            scores[:, column] = correlation_ratio(table, labels[:, column])
     else:
         remedy = f"sap with predictor='{predictor}' fits a classifier: use predictor='r2'"
         train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, remedy)
@@ -90,3 +96,25 @@ def _model(predictor: str, balanced: bool) -> Any:
     if predictor == "logistic":
         return LogisticRegression()
     return DecisionTreeClassifier(max_depth=5, random_state=0)
+
+
+def _seconds(size: Size, settings: Settings) -> float:
+    if settings.get("predictor") == "r2":
+        return 1e-8 * size.rows * size.codes * size.factors
+    return 1.2e-7 * size.rows * size.codes * size.values
+
+
+DECLARED = Metric(
+    sap, "split",
+    asks="how much better does the best code predict a factor than the second?",
+    range="0 to 1",
+    better="higher",
+    noise="0",
+    perfect="1 by r2, less by classifiers",
+    invariant="order, sign; scale by r2 or if standardised",
+    trust="by r2; a linear classifier of one code cannot read the middle values of a factor",
+    report="if others did",
+    seconds=lambda size, settings: _seconds(size, settings),
+    axes={"predictability": "cf", "per_factor": "f"},
+    refits=True,
+)  # fmt: skip

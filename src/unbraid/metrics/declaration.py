@@ -1,0 +1,65 @@
+"""How a metric is declared: its function, the rows it reads, what its scores mean and what it costs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from unbraid.metrics._arrays import Scores
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much there is to score."""
+
+    rows: int
+    """Training rows."""
+    codes: int
+    factors: int
+    values: int
+    """Of all factors together; a continuous factor counts as one."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric as `unbraid metrics` and docs/metrics/README.md show it."""
+
+    function: Callable[..., Scores]
+    reads: str
+    """`train`: the training rows. `split`: the training and the test rows. `all`: all rows, to intervene on factors.
+    `codes`: the training codes without factors."""
+    asks: str
+    """The question that its scores answer, in a few words."""
+    range: str
+    better: str
+    """`higher`, `lower`, or `neither`."""
+    noise: str
+    """What uninformative codes score."""
+    perfect: str
+    """What one code per factor scores."""
+    invariant: str
+    """What may change without changing the score: `order` and `sign` of codes, `scale` of each, `rotation` of all."""
+    trust: str
+    """When to trust it."""
+    report: str
+    """Whether to report it: `yes`, or for what."""
+    seconds: Callable[[Size, Settings], float]
+    """What it costs on one core of a desk machine, roughly."""
+    axes: Mapping[str, str] = field(default_factory=dict)
+    """The axes of its arrays: `c` for codes, `f` for factors, another letter for anything else."""
+    refits: bool = False
+    """Whether it fits models, which is slow."""
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """The names of its settings."""
+        return frozenset(inspect.signature(self.function).parameters) - {"codes", "factors", "test", "rng"}
