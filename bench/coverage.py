@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from unbraid.jobs.choice import best_setting
 from unbraid.report import estimates
 from unbraid.report.estimates import Estimate
 
@@ -130,6 +131,49 @@ def differences() -> Iterator[Case]:
 
         yield Case("difference", f"2 data sets, unpaired, {name}", unpaired, -1.0, limit)
         yield Case("difference", f"2 data sets, paired, {name}", paired, -1.0, limit)
+
+
+def _all_cover(differences: Sequence[tuple[Estimate, float]]) -> Estimate:
+    """Covers 0 where each of the intervals covers its truth."""
+    low = max(entry.low - truth for entry, truth in differences)
+    high = min(entry.high - truth for entry, truth in differences)
+    return Estimate(0.0, low, high)
+
+
+def families() -> Iterator[Case]:
+    """Three methods less a baseline on two data sets: whether all six intervals cover.
+
+    In the second model each method has three strengths, and the better one on two seeds is compared on the others.
+    """
+    gaps = np.array([0.0, 0.5, 1.0, 1.5])
+    for name, noise, limit in noises():
+
+        def given(seeds: int, rng: Rng, noise: Noise = noise) -> Estimate:
+            shared = noise(rng, (1, 2, seeds))
+            scores = gaps[:, None, None] + shared + noise(rng, (4, 2, seeds))
+            return _all_cover([
+                (estimates.difference(scores[method, data], scores[0, data], paired=True, comparisons=6), gaps[method])
+                for method in (1, 2, 3)
+                for data in (0, 1)
+            ])  # fmt: skip
+
+        def chosen(seeds: int, rng: Rng, noise: Noise = noise) -> Estimate:
+            means = gaps[:, None, None] + np.array([0.0, 0.2, 0.1])  # (methods, 1, strengths)
+            scores = means[..., None] + noise(rng, (4, 2, 3, seeds + 2))
+            found = []
+            for data in (0, 1):
+                best = [best_setting(scores[method, data, :, :2]) for method in range(4)]
+                values = [scores[method, data, best[method], 2:] for method in range(4)]
+                truths = [float(means[method, 0, best[method]]) for method in range(4)]
+                found += [
+                    (estimates.difference(values[method], values[0], paired=True, comparisons=6),
+                     truths[method] - truths[0])
+                    for method in (1, 2, 3)
+                ]  # fmt: skip
+            return _all_cover(found)
+
+        yield Case("family", f"6 differences, {name}", given, 0.0, limit)
+        yield Case("family", f"6 differences, strengths chosen, {name}", chosen, 0.0, limit)
 
 
 def ratios() -> Iterator[Case]:
@@ -376,6 +420,7 @@ def jackknives() -> Iterator[Case]:
 CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "mean": means,
     "difference": differences,
+    "family": families,
     "ratio": ratios,
     "spread_ratio": spread_ratios,
     "share": shares,

@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "unbraid"
 BASE = ["errors", "progress"]
 """The modules that may lie at the top level: all packages may import them."""
 ORDER = [
-    *BASE, "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report", "explorer",
+    *BASE, "own", "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report", "explorer",
     "studies", "cli",
 ]  # fmt: skip
 

@@ -12,6 +12,7 @@ from tests.examples.command import Done, Here
 
 ROOT = Path(__file__).parents[1]
 os.environ["UNBRAID_CACHE"] = str(ROOT / ".cache")
+os.environ["UNBRAID_STATE"] = str(ROOT / ".cache" / "state")
 os.fsync = lambda file: None  # type: ignore[assignment]  # waiting for the disk is most of what tiny runs do
 os.environ["OMP_NUM_THREADS"] = "1"  # tests run side by side; torch reads it when it is imported
 

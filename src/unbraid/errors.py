@@ -13,8 +13,27 @@ class InputError(ValueError):
     """
 
 
+class MissingError(InputError):
+    """There is no such file."""
+
+
+class UnreadableError(InputError):
+    """The system refuses to read a file that is there; the file may be sound."""
+
+
+class TerminatedError(KeyboardInterrupt):
+    """The process was asked to end, by SIGTERM."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of the known words."""
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
+
+
+def printable(text: str) -> str:
+    """Text without control characters and halves of characters: a terminal and a page may show it."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)

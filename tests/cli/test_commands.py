@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.examples.command import Here
 from unbraid import cli
 from unbraid.cli._methods import SUMMARIES
 from unbraid.methods import METHODS
@@ -64,3 +65,26 @@ def test_every_command_is_in_the_list() -> None:
 
 def test_every_method_is_in_the_list() -> None:
     assert list(SUMMARIES) == list(METHODS)
+
+
+def test_every_command_is_in_one_section() -> None:
+    assert sorted(name for names in cli.SECTIONS.values() for name in names) == sorted(cli.COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [(), ("data",), ("study",), ("train",)], ids=" ".join)
+def test_a_group_without_a_command_shows_its_help_line_by_line(here: Here, arguments: tuple[str, ...]) -> None:
+    done, asked = here(*arguments), here(*arguments, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == asked.stdout
+    assert done.stdout.count("\n") > 8
+
+
+@pytest.mark.parametrize("arguments", [(), ("data",), ("study",), ("train",)], ids=" ".join)
+def test_no_line_of_a_list_of_commands_is_cut_off(here: Here, arguments: tuple[str, ...]) -> None:
+    assert "..." not in here(*arguments, "--help").stdout.replace("[ARGS]...", "")
+
+
+def test_settings_are_sentences(here: Here) -> None:
+    shown = " ".join(here("train", "beta_vae", "--help").stdout.split())
+    assert "Images in a batch. [default: 64]" in shown
+    assert "p(x|z): Bernoulli pixels" in shown, "a formula keeps its case"

@@ -104,7 +104,7 @@ def test_the_known_studies_are_listed(here: Here) -> None:
     assert done.returncode == 0
     rows = [line.split()[:3] for line in done.stdout.splitlines()[1:]]
     assert ["assumptions", "paper", "13,020"] in rows
-    assert {row[1] for row in rows if row[0] == "assumptions"} == {"smoke", "desk", "paper"}
+    assert {row[1] for row in rows if row[0] == "assumptions"} == {"smoke", "desk", "paper", "dlib"}
 
 
 FILES_OF_STUDIES = {

@@ -12,7 +12,7 @@ from unbraid.search import RPU, Hyperparameter, PopulationConfig, ReductionConfi
 SPACE = {"learning_rate": Hyperparameter((2e-3, 4e-3), 1e-3, 1e-2), "beta": Hyperparameter((1.0, 2.0), 1.0, 8.0)}
 TOY = PopulationConfig(size=2, generations=2, models=2, images=320, space=SPACE)
 # at toy size nothing is learned well: every latent is active, and every bump a peak
-LOOSE = ReductionConfig(active=0.0, height=1.0, distance=1 / 6, outer=20)
+LOOSE = ReductionConfig(active=0.0, height=1.0, chance=1.0, distance=1 / 6, outer=20)
 SETTINGS = {"network": "tiny", "latents": 2, "batch_size": 32}
 CONFIG = RPUConfig(TOY, PopulationConfig(size=2, generations=2, images=320, space=SPACE), 1, 0.0, LOOSE)
 

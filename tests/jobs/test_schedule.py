@@ -18,11 +18,11 @@ from unbraid.jobs.agreement import Udr
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.lease import lease
 from unbraid.jobs.results import read_results
 from unbraid.jobs.schedule import tallies, tally
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import Folder
+from unbraid.runs.lease import lease
 
 TOYS, ROOT = Path(toy_jobs.__file__), Path(__file__).parents[2]
 

@@ -102,9 +102,7 @@ def test_what_cannot_be_built_is_said() -> None:
         build("frozen_heads", CodeData(squares(), torch.zeros(36, 1)), {})
 
 
-def test_from_a_run_to_its_codes_to_a_decoder(
-    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_from_a_run_to_its_codes_to_a_decoder(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["unbraid.training.representation"], "WHOLE", 600)
     # a data set small enough to encode whole
     np.savez(tmp_path / "pictures.npz", images=squares().images_at(range(36))[:, 0].numpy())
@@ -126,11 +124,12 @@ def test_from_a_run_to_its_codes_to_a_decoder(
     assert frozen.method().decode(torch.zeros(2, 3)).shape == (2, 1, 16, 16)
     done = here("show", "decoder")
     assert done.stdout.split() == [
-        f"decoder/{name}"
-        for name in ("reconstructions.png", "traversals.png", "traversals.gif", "unit_traversals.png")
+        f"decoder/{name}" for name in ("reconstructions.png", "traversals.png", "traversals.gif", "unit_traversals.png")
     ]
-    assert "codes.npy does not exist; expected an .npy file of codes" in here("train", "frozen_decoder", *flags,
-                                                                             "--codes", "codes.npy").stderr
+    assert (
+        "codes.npy does not exist; expected an .npy file of codes"
+        in here("train", "frozen_decoder", *flags, "--codes", "codes.npy").stderr
+    )
 
 
 def test_traversals_go_from_minus_one_to_one_in_steps_of_a_tenth() -> None:

@@ -131,6 +131,19 @@ def test_likelihood_agrees_with_torch_distributions(likelihood: str) -> None:
         expected = -Normal(outputs, 1.0).log_prob(x).sum((1, 2, 3)).mean() - constant
         assert torch.equal(expected_images(outputs, likelihood), outputs.clamp(0, 1))
     assert float(negative_log_likelihood(outputs, x, likelihood)) == pytest.approx(float(expected), rel=1e-5)
+    four_times = negative_log_likelihood(outputs, x, likelihood, pixel_weight=4.0)
+    assert float(four_times) == pytest.approx(4 * float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["beta_vae", "autoencoder", "factor_vae", "ada_gvae", "intervention"])
+def test_every_pixel_counts_as_often_as_asked(name: str) -> None:
+    batch = {"images": images(), "partners": images()}
+    terms = []
+    for weight in (1.0, 4.0):
+        method = make(name, pixel_weight=weight)
+        torch.manual_seed(5)
+        terms.append(method.update({need: batch[need] for need in method.needs if need in batch}))
+    assert float(terms[1]["reconstruction"]) == pytest.approx(4 * float(terms[0]["reconstruction"]), rel=1e-5)
 
 
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])

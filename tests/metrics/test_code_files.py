@@ -150,7 +150,7 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         ("a.txt", [], "is not a file of .npz, .csv, .parquet, .h5ad"),
         ("bad.npz", [], "is not an .npz file despite its name; numpy.savez writes them"),
         ("text.npz", [], "is not an .npz file despite its name; numpy.savez writes them"),
-        ("pickle.npz", [], "holds Python objects, which are not read; expected arrays of numbers"),
+        ("pickle.npz", [], "holds Python objects, which are not read; expected codes and factors"),
         ("half.npz", [], "holds test_codes but no test_factors; a test set needs both"),
         ("names.npz", [], "holds 2 names for 1 factors"),
         ("names.npz", ["a"], "--factors is for .csv and .parquet; names.npz has its factors in the array 'factors'"),

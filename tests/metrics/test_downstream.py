@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from tests.metrics.examples import factors_of, noise, perfect
 from unbraid.errors import InputError
 from unbraid.metrics import downstream
-from unbraid.metrics._logistic import logistic_cv
+from unbraid.metrics._logistic import _fit, logistic, logistic_cv
 
 FACTORS = factors_of(900, (3, 4))
 CODES = perfect(FACTORS)
@@ -53,6 +54,21 @@ def test_accuracy_is_that_of_the_learner_itself() -> None:
     ).fit((train - train.mean(0)) / scale, target)  # fmt: skip
     expected = model.predict((test - train.mean(0)) / scale)
     np.testing.assert_array_equal(logistic_cv(train, target, test, 3), expected)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 12])
+def test_the_regression_is_that_of_scikit_learn(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    codes = rng.normal(size=(300, 4)) * [1.0, 5.0, 0.1, 1.0] + 3.0
+    target = np.digitize(codes[:, 0] + rng.normal(size=300), np.linspace(1.5, 4.5, classes - 1)) * 2 + 7
+    scaled = (codes - codes.mean(0)) / codes.std(0)
+    for strength in (1e-3, 1.0):
+        model = LogisticRegression(C=strength, tol=1e-8, max_iter=10_000).fit(scaled, target)
+        labels = np.unique(target, return_inverse=True)[1]
+        weights = _fit(scaled, labels, strength)
+        np.testing.assert_allclose(weights[:, :-1], model.coef_, atol=2e-3)
+        np.testing.assert_allclose(np.ptp(weights[:, -1]), np.ptp(model.intercept_), atol=5e-3)
+        np.testing.assert_array_equal(logistic(codes, target, codes, strength), model.predict(scaled))
 
 
 def test_classes_with_fewer_members_than_folds_do_not_stop_it() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -25,6 +27,42 @@ def test_assumptions_has_the_layers_of_the_papers_table_2() -> None:
     for network in (encoder, decoder):
         assert all(m.stride == (2, 2) for m in network.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d))
         assert sum(isinstance(m, nn.ReLU) for m in network.modules()) == 5  # after every layer but the last
+
+
+def test_dlib_is_the_network_of_the_released_code() -> None:
+    """disentanglement_lib's conv_encoder and deconv_decoder: the last two kernels of the encoder are 2x2."""
+    encoder, decoder = nets.encoder("dlib", (3, 64, 64), 20), nets.decoder("dlib", 10, (3, 64, 64))
+    assert shapes(encoder) == [
+        (32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 2, 2), (64, 64, 2, 2), (256, 4 * 4 * 64), (20, 256),
+    ]  # fmt: skip
+    assert shapes(decoder) == shapes(nets.decoder("assumptions", 10, (3, 64, 64)))
+    convolutions = [m for m in encoder.modules() if isinstance(m, nn.Conv2d)]
+    assert [m.stride[0] for m in convolutions] == [2, 2, 2, 2]
+    assert [m.padding[0] for m in convolutions] == [1, 1, 0, 0]  # TensorFlow's "same" at even sides
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder", "discriminator"])
+def test_dlib_starts_with_glorots_weights(part: str) -> None:
+    torch.manual_seed(0)
+    image = (1, 64, 64)
+    parts = {
+        "encoder": nets.encoder("dlib", image, 20),
+        "decoder": nets.decoder("dlib", 10, image),
+        "discriminator": nets.started("dlib", nets.discriminator(10, 2, 1000)),
+    }
+    for name, value in parts[part].state_dict().items():
+        if name.endswith("bias"):
+            assert not value.any()
+        else:
+            area = value[0, 0].numel()  # of the kernel
+            bound = math.sqrt(6 / (area * (value.shape[0] + value.shape[1])))
+            assert 0.9 * bound < value.abs().max() <= bound
+            assert float(value.std()) == pytest.approx(bound / math.sqrt(3), rel=0.1)
+
+
+def test_other_networks_start_as_pytorchs_layers_do() -> None:
+    bias = dict(nets.encoder("assumptions", (1, 64, 64), 20).named_parameters())["0.bias"]
+    assert bias.any()
 
 
 def test_multitask_has_the_layers_of_the_papers_table_2() -> None:

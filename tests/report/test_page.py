@@ -192,8 +192,12 @@ def test_the_same_report_has_the_same_bytes(tmp_path: Path) -> None:
         }
 
     first, second = bytes_of(tmp_path / "a"), bytes_of(tmp_path / "b")
-    assert list(first) == ["figures/f.pdf", "figures/scores.pdf", "report.html", "runs.csv", "tables/t.csv",
-                           "tables/terms.csv", "tables/unfinished.csv"]  # fmt: skip
+    figures = ["differences", "f", "means", "scores", "strengths-1"]
+    tables = ["cost", "differences-table", "means-table", "t", "terms", "unfinished", "wins"]
+    assert list(first) == [
+        *(f"figures/{name}.pdf" for name in figures), "report.html", "runs.csv",
+        *(f"tables/{name}.csv" for name in tables),
+    ]  # fmt: skip
     assert first == second
 
 
@@ -264,8 +268,10 @@ def test_a_damaged_run_among_sound_ones(tmp_path: Path) -> None:
     damaged = pd.DataFrame([{"run": str(tmp_path / "bad"), "state": "damaged", "reason": "no id"}])
     runs = pd.concat([some_runs(tmp_path, 60), damaged], ignore_index=True)
     sections = overview(runs)
-    assert [section.title for section in sections] == ["Scores", "Terms", "Runs that did not finish"]
-    terms = sections[1].items[0]
+    assert [section.title for section in sections] == [
+        "Comparison of methods", "Strength", "Cost", "Scores", "Terms", "Runs that did not finish"
+    ]  # fmt: skip
+    terms = sections[4].items[0]
     assert isinstance(terms, Table)
     assert terms.frame.index.tolist() == ["beta_tc_vae", "beta_vae"]
     assert terms.frame["runs"].tolist() == [30, 30]

@@ -92,7 +92,7 @@ def test_model_files_that_do_not_fit_are_named(run: Run) -> None:
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"nothing"])
 def test_codes_that_cannot_be_read_are_named(run: Run, content: bytes) -> None:
     run.path("codes").write_bytes(content)
-    with pytest.raises(InputError, match=r"codes.npz cannot be read as codes"):
+    with pytest.raises(InputError, match=r"codes.npz cannot be read as an .npz file of codes"):
         run.representation()
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -143,6 +145,55 @@ def test_start_values() -> None:
     assert [tuple(hp.values()) for hp in grid] == list(product(*(one.start for one in SPACE.values())))
     with pytest.raises(InputError, match="the grid has 18 combinations and size is 8; expected as many"):
         starts(SPACE, 8, "grid", np.random.default_rng(0))
+
+
+def in_reach(hp: dict[str, float]) -> bool:
+    """Whether a member starts where models learn something."""
+    return 1e-4 <= hp["learning_rate"] <= 1e-2 and hp["beta"] <= 10
+
+
+def test_few_members_cover_the_range_of_start_values() -> None:
+    covered = {
+        how: np.mean(
+            [any(map(in_reach, starts(KNOWN, 8, how, np.random.default_rng([seed, 0])))) for seed in range(1_000)]
+        )
+        for how in ("random", "stratified")
+    }
+    assert covered["random"] == pytest.approx(1 - (1 - 12 / 30 * 8 / 23) ** 8, abs=0.04)
+    assert covered["stratified"] > 0.94
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 13, 56])
+def test_stratified_start_values_are_one_in_each_part_and_all_as_likely(size: int) -> None:
+    for seed in range(20):
+        drawn = starts(KNOWN, size, "stratified", np.random.default_rng(seed))
+        for name, one in KNOWN.items():
+            places = sorted(one.start.index(hp[name]) / len(one.start) for hp in drawn)
+            gaps = np.diff([*places, places[0] + 1])
+            assert max(gaps) <= 1 / size + 1 / len(one.start) + 1e-9
+    drawn = [starts(KNOWN, size, "stratified", np.random.default_rng(seed)) for seed in range(2_000)]
+    counts = Counter(hp["batch_size"] for members in drawn for hp in members)
+    shares = np.array([counts[value] for value in KNOWN["batch_size"].start]) / counts.total()
+    np.testing.assert_allclose(shares, 1 / 8, atol=0.03)
+
+
+def test_founders_are_halved_after_their_first_generation() -> None:
+    config = PopulationConfig(size=3, founders=6, fraction=0.3)
+    members = rules.first(SPACE, config, 1)
+    assert [one.number for one in members] == [0, 1, 2, 3, 4, 5]
+    scores = [0.1, 0.9, math.nan, 0.5, 0.7, 0.2]
+    grown = [rules.Grown(one, ("model",), score) for one, score in zip(members, scores, strict=True)]
+    after = rules.succeed(grown, 1, SPACE, config)
+    assert [(one.number, one.parent) for one in after] == [(1, 1), (3, 1), (4, 4)]
+    alone = rules.succeed(grown, 1, SPACE, replace(config, exploit="none"))
+    assert [one.number for one in alone] == [1, 3, 4]
+    with pytest.raises(InputError, match="founders is 2; expected at least 3, the size of the population"):
+        PopulationConfig(size=3, founders=2)
+
+
+def test_founders_train_once(tmp_path: Path) -> None:
+    history = evolve_small(tmp_path, changes={"size": 2, "founders": 4, "generations": 2})
+    assert history.table.groupby("generation")["member"].count().tolist() == [4, 2]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -320,7 +371,7 @@ def test_more_generations_go_on_and_the_same_again_is_done(whole: History, tmp_p
 
 def test_a_damaged_parent_is_trained_anew(whole: History, tmp_path: Path) -> None:
     short = evolve_small(tmp_path, changes={"generations": 2})
-    hurt = run_of(short, 1, lineage(short.table)[-1][1] if len(lineage(short.table)) == 2 else 0)
+    hurt = run_of(short, 1, int(whole.table.loc[whole.table["generation"] == 2, "parent"].iloc[0]))
     hurt.path("model").write_bytes(b"nothing")
     said: list[str] = []
     longer = evolve_small(tmp_path, say=said.append)

@@ -17,7 +17,7 @@ import pytest
 from tests.examples.processes import eventually
 from tests.examples.small_population import FLAGS, evolve_small
 from unbraid.jobs.engines.ray import RayExecutor
-from unbraid.jobs.lease import is_leased
+from unbraid.runs.lease import is_leased
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs
 from unbraid.search import History

@@ -22,6 +22,9 @@ from unbraid.search.reduction import (
     intersections,
     mean_kl,
     reduce,
+    smooth_slopes,
+    stands_out,
+    windows,
 )
 
 Array = np.ndarray[Any, Any]
@@ -131,9 +134,12 @@ def test_peaks_in_the_edges_and_close_to_others_are_passed_over() -> None:
 
 
 def test_a_ramp_has_no_peaks() -> None:
-    for ramp in (np.linspace(-2, 2, 500), np.zeros(500), np.linspace(0, 1, 500) ** 2):
+    for ramp in (np.linspace(-2, 2, 500), np.linspace(0, 1, 500) ** 2):
         assert curve(ramp).peaks.tolist() == []
         assert curve(ramp).intervals == ()
+        assert curve(ramp).smooth
+    assert [len(interval) for interval in curve(np.zeros(500)).intervals] == [500]
+    assert not curve(np.zeros(500)).smooth
 
 
 # Reduction
@@ -204,7 +210,11 @@ def test_a_reduction_that_cannot_go_on_says_why() -> None:
 
     ramp = np.linspace(0, 1, 200)
     two = np.repeat([0.0, 1.0], 100)
-    assert stop(np.stack([two, ramp], 1)) == ("the derivative of label 1 has no peak: there is no interval between two")
+    assert stop(ramp[:, None]) == (
+        "the labels climb without steps: 200 images remain, and windows leave 1,000 (the setting keep)"
+    )
+    assert stop(np.zeros((50, 2))) == "no label varies: there is nothing to take out"
+    assert stop(two[:, None], outer=0) == ("the derivative of label 0 has one peak: there is no interval between two")
     assert stop(two[:, None], choice=2) == "there are 2 intersections of intervals, none remains for leaf-run 3"
     many = grid(7, 7, 3)[:, :2].astype(float)
     assert stop(many) == "no intersection of intervals has 6 images or more"
@@ -223,6 +233,119 @@ def test_bad_input_is_named() -> None:
         ReductionConfig(intervals=0)
     with pytest.raises(InputError, match=r"edge is 0.5; expected less than 0.5"):
         ReductionConfig(edge=0.5)
+
+
+# Labels without steps
+
+
+def one_mode(name: str, count: int, rng: np.random.Generator) -> Array:
+    return {
+        "normal": rng.normal(size=count),
+        "uniform": rng.random(count),
+        "skewed": rng.gamma(2.0, size=count),
+        "heavy": rng.standard_t(3, size=count),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform", "skewed", "heavy"])
+@pytest.mark.parametrize("count", [300, 5_000])
+def test_a_label_of_one_mode_hardly_ever_has_a_step(name: str, count: int) -> None:
+    rng = np.random.default_rng(0)
+    assert sum(not curve(one_mode(name, count, rng)).smooth for _ in range(60)) <= 3  # a chance of 1 % each
+    raw = find_peaks(np.diff(np.sort(rng.normal(size=5_000))), ReductionConfig())[0]
+    assert len(raw) > 3, "by height alone there would be peaks"
+
+
+def test_the_smooth_derivative_is_the_least_squares_fit_that_falls_and_rises() -> None:
+    slopes = np.array([9.0, 5, 7, 2, 1, 1, 1, 2, 1, 6, 4, 8])
+    np.testing.assert_allclose(smooth_slopes(slopes), [9, 6, 6, 2, 1, 1, 1, 1.5, 1.5, 5, 5, 8])
+
+
+def test_a_peak_stands_out_by_the_exponential_law() -> None:
+    rng = np.random.default_rng(0)
+    n, chance = 400, 0.1
+    highest = [rng.exponential(size=n).max() for _ in range(4_000)]
+    assert np.mean(np.array(highest) > np.log(n / chance)) == pytest.approx(chance, abs=0.02)
+    flat = np.ones(n)
+    flat[[100, 300]] = [6.0, 12.0]
+    limit = np.log(n / chance)  # 8.3 times the mean of a derivative that is almost flat
+    assert 6.0 < limit < 12.0
+    assert stands_out(flat, np.array([100, 300]), chance).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("latents", [1, 2, 3])
+@pytest.mark.parametrize("choice", [0, 1, 2])
+def test_gaussian_labels_leave_the_number_that_is_asked_for(latents: int, choice: int) -> None:
+    labels = np.random.default_rng(latents).normal(size=(5_000, latents))
+    left = reduce(labels, choice=choice)
+    assert left.stop == ""
+    assert 1_000 <= len(left.rows) <= 1_250
+    spread = labels[left.rows].std(0)
+    assert (spread < 0.55).all(), "every label varies less than before"
+    few = reduce(labels, ReductionConfig(keep=200, shrink=0.0))
+    assert 200 <= len(few.rows) <= 260
+    assert reduce(labels, ReductionConfig(shrink=0.3)).rows.size >= 1_500
+
+
+def test_gaussian_leaf_runs_differ_and_labels_that_depend_on_each_other_keep_as_many() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.normal(size=5_000)
+    rows = [set(reduce(label[:, None], choice=choice).rows.tolist()) for choice in range(3)]
+    assert not rows[0] & rows[1]
+    assert not rows[0] & rows[2]
+    twins = np.stack([label, -label + 0.01 * rng.normal(size=5_000)], 1)
+    assert 1_000 <= len(reduce(twins).rows) <= 1_250, "not as many as windows of independent labels would leave"
+
+
+def test_the_densest_window_is_found() -> None:
+    label = np.concatenate([np.linspace(0, 1, 300), np.linspace(1, 1.2, 200), np.linspace(1.2, 3, 500)])
+    found = windows(curve(label), 200, 3)
+    assert (found.intervals[0].start, found.intervals[0].stop) == (299, 499)
+    ranges = [range(interval.start, interval.stop) for interval in found.intervals]
+    assert len(set().union(*ranges)) == 600, "they do not overlap"
+    assert found.intervals[0].ratio == pytest.approx((3 / 999) / (0.2 / 199), rel=0.02)
+    wide = windows(curve(label), 800, 3)  # no room for two: they overlap
+    assert [interval.start for interval in wide.intervals] == [0, 200]
+
+
+@pytest.mark.parametrize("apart", [5.0, 8.0])
+def test_two_modes_are_told_apart(apart: float) -> None:
+    rng = np.random.default_rng(0)
+    mode = rng.integers(2, size=4_000)
+    left = reduce((apart * mode + rng.normal(size=4_000))[:, None])
+    kept = mode[left.rows]
+    assert len(left.rows) > 1_500, "a whole mode, not a gap between two noise peaks"
+    assert np.mean(kept == np.median(kept)) > 0.98
+
+
+def test_steps_cut_first_and_windows_what_they_leave() -> None:
+    rng = np.random.default_rng(0)
+    shape, tilt = rng.integers(3, size=9_000), rng.normal(size=9_000)
+    labels = np.stack([tilt, shape + 0.02 * rng.normal(size=9_000)], 1)
+    left = reduce(labels, ReductionConfig(keep=500))
+    assert len(np.unique(shape[left.rows])) == 1
+    assert 500 <= len(left.rows) <= 520
+    assert tilt[left.rows].std() < 0.15
+    all_of_a_shape = reduce(labels)  # 3,000 images have a shape; windows leave 1,000 of them
+    assert 1_000 <= len(all_of_a_shape.rows) <= 1_030
+    untouched = reduce(labels, ReductionConfig(keep=5_000))
+    assert untouched.chosen[0] is None
+    assert np.array_equal(untouched.rows, np.flatnonzero(shape == shape[untouched.rows[0]]))
+    draw(untouched, ["tilt", "shape"]).savefig(io.BytesIO())
+
+
+def test_a_leaf_run_on_smooth_labels_comes_to_an_end() -> None:
+    rng = np.random.default_rng(0)
+    sizes, rows = [], 60_000
+    while True:
+        left = reduce(rng.normal(size=(rows, 2)))
+        if left.stop:
+            break
+        rows = len(left.rows)
+        sizes.append(rows)
+    assert len(sizes) == 2
+    assert sizes[0] == pytest.approx(6_000, rel=0.05)
+    assert sizes[1] == pytest.approx(1_000, rel=0.06)
 
 
 # Pictures
@@ -245,7 +368,7 @@ def test_the_picture_shows_each_label_with_its_interval(count: int) -> None:
 
 
 def test_a_stop_is_drawn_too() -> None:
-    left = reduce(np.linspace(0, 1, 9000)[:, None])
+    left = reduce(np.linspace(0, 1, 900)[:, None])
     drawing = draw(left, ["latent 0"])
     drawing.savefig(io.BytesIO())
     assert drawing.get_suptitle() == left.stop

@@ -120,7 +120,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
 
 
 def test_each_meta_epoch_learns_what_those_before_it_left(known: Known) -> None:
-    none = "the derivative of label 0 has no peak: there is no interval between two"
+    none = "the labels climb without steps: 25 images remain, and windows leave 1,000 (the setting keep)"
     leaf = [(2, 300, "f2 1.00, f3 1.00", ""), (3, 25, "f0 1.00, f1 1.00", ""), (4, 0, "", none)]
     first = (0, 1, len(known.data), "f4 1.00, f5 1.00", "")
     expected = [first, *((1, *row) for row in leaf), *((2, *row) for row in leaf)]
@@ -261,6 +261,7 @@ def test_file_names_follow_the_rows(tmp_path: Path) -> None:
 
 
 # Real populations at toy size
+
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> RPU:

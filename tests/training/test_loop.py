@@ -29,8 +29,7 @@ class Counter(Method):
         self.noise.append(float(torch.rand(())))
         step = self.steps + 1
         return {
-            name: torch.tensor(self.faults.get((step, name), float(step)))
-            for name in ["loss", "reconstruction", "kl"]
+            name: torch.tensor(self.faults.get((step, name), float(step))) for name in ["loss", "reconstruction", "kl"]
         }
 
     def encoding(self, batch: Batch) -> Encoding:

@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import LocalExecutor
+from unbraid.own import Source
 
 ENGINE: list[click.Parameter] = [
     click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", help="Where to run."),
@@ -28,12 +28,12 @@ def started(
     workers: int | None,
     address: str | None,
     gpus_per_job: float,
-    modules: Sequence[Path] = (),
+    modules: Sequence[Source] = (),
     memory_limit: float | None = None,
 ) -> Iterator[tuple[Executor, int]]:
     """An executor and how many jobs it runs at a time; an error in the block ends the running ones.
 
-    `modules` are the files that define the jobs, `memory_limit` is in GB for each local worker.
+    `modules` are the sources that define the jobs, `memory_limit` is in GB for each local worker.
     """
     executor, count = _executor(engine, workers, address, gpus_per_job, modules, memory_limit)
     try:
@@ -49,7 +49,7 @@ def _executor(
     workers: int | None,
     address: str | None,
     gpus_per_job: float,
-    modules: Sequence[Path],
+    modules: Sequence[Source],
     memory_limit: float | None,
 ) -> tuple[Executor, int]:
     if engine == "ray":

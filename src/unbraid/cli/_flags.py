@@ -20,10 +20,13 @@ def setting(text: str, option: str = "--set") -> tuple[str, str]:
 
 def flag(field: dataclasses.Field[Any]) -> click.Option:
     """A setting as a flag; the config itself checks its range."""
-    choices = field.metadata["choices"]
+    choices, words = field.metadata["choices"], str(field.metadata["help"])
+    first = words.partition(" ")[0]
+    if first.isalpha():  # and not a formula
+        words = first.capitalize() + words[len(first) :]
     return click.Option(
         [f"--{field.name.replace('_', '-')}"],
         type=type(field.default),
         default=None,
-        help=f"{field.metadata['help']}{': ' + ', '.join(choices) if choices else ''}  [default: {field.default}]",
+        help=f"{words}{': ' + ', '.join(choices) if choices else ''}.  [default: {field.default}]",
     )

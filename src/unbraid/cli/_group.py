@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,25 @@ PATH = click.Path(path_type=Path)
 
 
 class Group(click.Group):
-    """A group that suggests the nearest command."""
+    """A group that suggests the nearest command, and lists each with the whole first sentence of its help."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             raise InputError(f"there is no command '{args[0]}'{nearest(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        lines = [(name, command.get_short_help_str(limit=1000)) for name, command in commands.items() if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(lines)
+
 
 class LazyGroup(Group):
     """A group that lists its commands from a table, and calls `find(name)` only for the one that is run.
 
-    `summaries` has the first line of help of each command. `find` returns None for a name it does not know.
+    `summaries` has the first line of help of each command. `find` returns None for a name it does not know. `sections`
+    has the names of the commands under each heading; those of no section follow under a heading of their own.
     """
 
     def __init__(
@@ -33,10 +40,11 @@ class LazyGroup(Group):
         *args: Any,
         summaries: Mapping[str, str],
         find: Callable[[str], click.Command | None],
+        sections: Mapping[str, Sequence[str]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._summaries, self._find = summaries, find
+        self._summaries, self._find, self._sections = summaries, find, sections or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._summaries)
@@ -45,8 +53,13 @@ class LazyGroup(Group):
         return self._find(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._summaries.items()))
+        listed = {name for names in self._sections.values() for name in names}
+        rest = [name for name in self._summaries if name not in listed]
+        width = max(map(len, self._summaries))
+        for heading, names in {**self._sections, "Other" if listed else "Commands": rest}.items():
+            if lines := [(name.ljust(width), self._summaries[name]) for name in names if name in self._summaries]:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
 
 
 def say(line: str) -> None:

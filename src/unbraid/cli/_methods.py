@@ -58,11 +58,13 @@ class MethodGroup(LazyGroup):
         self._run, self._params_of, self._note = run, params_of, note
 
     def _command(self, name: str) -> click.Command | None:
-        from unbraid.methods import METHODS
+        from unbraid.methods import GROUP, METHODS, method_class
+        from unbraid.own import is_reference, refer
 
-        if name not in METHODS:
+        name = name if name in METHODS else refer(name, GROUP)
+        if name not in METHODS and not is_reference(name):
             return None
-        method = METHODS[name]
+        method = method_class(name)
         fields = dataclasses.fields(method.config_class)
         return click.Command(
             name,

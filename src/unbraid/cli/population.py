@@ -18,19 +18,27 @@ from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, sear
 
 _DEFAULTS = PopulationConfig()
 _RULES = [
-    click.Option(["--size"], type=int, help="Members.  [default: 8, or the size of the grid]"),
-    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, help="Generations."),
+    click.Option(["--size"], type=int, help="Members of the population.  [default: 8, or the size of the grid]"),
+    click.Option(["--founders"], type=int, help="Members of the first generation; the best --size of them continue."),
+    click.Option(["--generations"], type=int, default=_DEFAULTS.generations, help="Generations to train."),
     click.Option(["--images"], type=int, help="Images per model and generation.  [default: the data once]"),
     click.Option(["--steps"], type=int, help="Steps per generation, instead of --images."),
     click.Option(["--models"], type=int, help="Models per member.  [default: 5 for udr, else 1]"),
     click.Option(["--exploit"], default="truncation", help="truncation, or none to search without copying."),
-    click.Option(["--start"], default="random", help="random, or grid for every combination of start values."),
-    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, help="Share of the members that copy."),
+    click.Option(
+        ["--start"],
+        default=_DEFAULTS.start,
+        help="stratified over the range of start values, random, or grid for every combination.",
+    ),
+    click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, help="Share that copies a better member."),
     click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
-    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, help="Attempts to train a model."),
+    click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, help="Seeds to try if a model diverges."),
     click.Option(["--patience"], type=int, help="Stop when the best score has not improved for so many generations."),
-    click.Option(["--tolerance"], type=float, default=_DEFAULTS.tolerance, help="Change of the score that counts."),
-]
+    click.Option(
+        ["--tolerance"], type=float, default=_DEFAULTS.tolerance,
+        help="With --patience: a smaller change of the best score is no improvement.",
+    ),
+]  # fmt: skip
 _SPACE = [
     click.Option(["--search"], metavar="A,B,…", help="The hyperparameters to search.  [default: those not set]"),
     click.Option(["--values"], multiple=True, metavar="NAME=A,B,…", help="Start values of a hyperparameter."),
@@ -130,4 +138,4 @@ def _size(options: Mapping[str, Any], space: Mapping[str, Hyperparameter]) -> in
     grid = 1
     for one in space.values():
         grid *= len(one.start)
-    return grid if options["start"] == "grid" else _DEFAULTS.size
+    return grid if options["start"] == "grid" and options["founders"] is None else _DEFAULTS.size

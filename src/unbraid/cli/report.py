@@ -18,7 +18,11 @@ from unbraid.studies import report_results, write_report
 @click.option("--readme", type=PATH, help="Also put the verdicts into this Markdown file, between its marks.")
 @click.option("--draw", type=int, default=12, help="Draw the pictures of up to this many runs.")
 @click.option("--explore", type=int, default=0, help="Write pages with sliders for up to this many runs.")
-@click.option("--results", metavar="SCALE", help="FOLDER is a study's name: the page of the results kept with it.")
+@click.option("--baseline", metavar="METHOD", help="The method that others are compared with.  [default: the first]")
+@click.option(
+    "--choose-by", metavar="SCORE", help="The score that chooses a method's settings.  [default: mig, or the first]"
+)
+@click.option("--results", metavar="SCALE|DIR", help="FOLDER is a study: the page of results kept with it, or in DIR.")
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
 def command(
     folder: Path,
@@ -26,19 +30,22 @@ def command(
     readme: Path | None,
     draw: int,
     explore: int,
+    baseline: str | None,
+    choose_by: str | None,
     results: str | None,
     keep: Path | None,
 ) -> None:
     """Write a page about a study or any folder of runs.
 
     It has figures, verdicts and a table of the runs, and needs no network. `unbraid report assumptions --results desk`
-    makes the page of a study from the table that is kept with it, without running anything.
+    makes the page of a study from the table that is kept with it, without running anything; instead of a scale it takes
+    a folder that --keep or `unbraid import` wrote.
     """
     if results is not None:
         if keep is not None:
             raise InputError("--results reads what --keep wrote; give one of them")
-        click.echo(report_results(str(folder), results, out or Path(f"{folder}-{results}-report"), readme))
+        click.echo(report_results(str(folder), results, out or Path(f"{folder}-{Path(results).name}-report"), readme))
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore=explore))
+    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by))

@@ -22,7 +22,7 @@ from unbraid.search.reduction import ReductionConfig
 
 _DEFAULTS = RPUConfig()
 _SHARED = {field.name: flag(field) for field in dataclasses.fields(AutoencoderConfig)}
-_KEPT = ("images", "steps", "models", "fraction", "attempts", "tolerance")  # flags shared with `population`
+_KEPT = ("images", "steps", "models", "start", "fraction", "attempts", "tolerance")  # flags shared with `population`
 _OPTIONS: list[click.Parameter] = [
     click.Option(["--data"], required=True, metavar="NAME", help="The data set; `unbraid data list` shows them."),
     click.Option(["--path"], help="The folder or .npz of pictures, with --data image_folder."),
@@ -31,7 +31,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(["--method"], default="beta_tc_vae", help="The VAE to train."),
     click.Option(["--setting"], multiple=True, metavar="NAME=VALUE", help="Another setting of the method."),
     *_SHARED.values(),
-    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members."),
+    click.Option(["--size"], type=int, default=_DEFAULTS.population.size, help="Members of each population."),
     click.Option(
         ["--generations"], type=int, default=_DEFAULTS.population.generations,
         help="Generations of a metaEpoch, at most.",
@@ -44,7 +44,10 @@ _OPTIONS: list[click.Parameter] = [
         ["--final-generations"], type=int, default=_DEFAULTS.final.generations,
         help="Generations of the last population.",
     ),
-    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs."),
+    click.Option(
+        ["--final-founders"], type=int, help="Members of its first generation; the best --size of them continue."
+    ),
+    click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs, at most."),
     click.Option(
         ["--threshold"], type=float, default=_DEFAULTS.threshold,
         help="A leaf-run ends when the best UDR is below this.",
@@ -76,7 +79,13 @@ def _rpu(**options: Any) -> None:
     )
     config = RPUConfig(
         population,
-        dataclasses.replace(population, generations=options["final_generations"], models=1, patience=None),
+        dataclasses.replace(
+            population,
+            generations=options["final_generations"],
+            founders=options["final_founders"],
+            models=1,
+            patience=None,
+        ),
         options["leaf_runs"],
         options["threshold"],
         _reduction(options["reduce"]),

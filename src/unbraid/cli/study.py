@@ -19,8 +19,7 @@ from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.schedule import TALLIED, Tally, tallies
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
-from unbraid.runs.folder import Folder
-from unbraid.studies import STUDIES, Study, open_study
+from unbraid.studies import STUDIES, Study, open_study, study_in
 
 
 @click.group("study", cls=Group)
@@ -30,7 +29,7 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("name", metavar="NAME|PATH")
-@click.option("--scale", default="smoke", help="smoke, desk or paper.")
+@click.option("--scale", default="smoke", help="smoke, desk, paper, or another that the study has.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where to run.")
 @click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
@@ -104,9 +103,8 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
 @click.option("--once", is_flag=True, help="Print the table once, even on a terminal.")
 def status(folder: Path, once: bool) -> None:
     """Show the status of a study's jobs until all are finished."""
-    record = Folder(folder).read_json("study")
-    opened = open_study(str(record.get("name")))
-    jobs = ordered(opened.jobs(str(record.get("scale"))))
+    opened, scale = study_in(folder)
+    jobs = ordered(opened.jobs(scale))
     if once or not console.is_terminal:
         console.print(_table(opened, folder, tallies(jobs, folder)))
         return

@@ -21,9 +21,9 @@ _OPTIONS = [
     click.Option(["--steps"], type=int, required=True, help="Training steps."),
     click.Option(["--seed"], type=int, default=0, help="Seed of weights, batches and noise."),
     click.Option(["--out"], type=PATH, help="The run's folder.  [default: runs/METHOD-DATA-ID]"),
-    click.Option(["--precision"], default="auto", help="fp32, bf16, or bf16 where hardware has it."),
-    click.Option(["--device"], default="auto", help="cpu, cuda, cuda:1, mps, or the best available."),
-    click.Option(["--protocol"], default="dlib", help="How to score the codes; none to skip it."),
+    click.Option(["--precision"], default="auto", help="fp32, bf16, or auto: bf16 if the hardware has it."),
+    click.Option(["--device"], default="auto", help="cpu, cuda, cuda:1, mps, or auto: the best available."),
+    click.Option(["--protocol"], default="dlib", help="How to score the codes: a protocol's name, or none."),
     click.Option(["--every"], type=int, default=100, help="Steps between two lines of the log."),
     click.Option(["--checkpoint-seconds"], type=float, default=30.0, help="Time between two checkpoints."),
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from unbraid.data.declaration import DataSet, Wrapper
+from unbraid.data.declaration import DataSet, Wrapper, own_data_set
 from unbraid.data.factors import FactorData
 from unbraid.data.sets import (
     arm3d,
@@ -30,6 +30,7 @@ from unbraid.data.sets import (
 from unbraid.data.user_files import content_digest
 from unbraid.data.wrappers import codes, correlated, held_out, labelled, pairs, subset, tasks, weak_pairs
 from unbraid.errors import InputError, nearest
+from unbraid.own import look_up, refer
 
 _SETS: tuple[DataSet, ...] = (
     dsprites.DECLARED,
@@ -50,6 +51,7 @@ _SETS: tuple[DataSet, ...] = (
     flowers102.DECLARED,
     image_folder.DECLARED,
 )
+GROUP = "unbraid.data"  # of entry points
 CATALOGUE: dict[str, DataSet] = {entry.name: entry for entry in _SETS}
 DRAWN = [entry.name for entry in _SETS if entry.embedded and entry.names]
 # In the order in which they are put around a data set.
@@ -70,17 +72,20 @@ WRAPPERS: tuple[Wrapper, ...] = (
 
 def declared(name: str) -> DataSet:
     """The declaration of a data set, or an InputError that suggests the nearest name."""
-    if name not in CATALOGUE:
-        raise InputError(f"there is no data set '{name}'{nearest(name, CATALOGUE)}")
-    return CATALOGUE[name]
+    found = look_up(name, CATALOGUE, "data set", GROUP)
+    return found if name in CATALOGUE else own_data_set(name, found)
 
 
-def load(name: str, resolution: int = 64, **settings: object) -> FactorData:
+def load(name: str | Callable[..., FactorData] | DataSet, resolution: int = 64, **settings: object) -> FactorData:
     """Open a data set by name. `unbraid data list` shows them all.
+
+    One of your own is a function or a class that gives a FactorData, or its declaration: the object itself, or
+    `file.py:Name`.
 
     Settings are those of the data set itself and those of WRAPPERS, which choose rows of any, add codes and tasks, and
     hold rows out.
     """
+    name = refer(name, GROUP) if name not in CATALOGUE else name
     entry, typed = declared(name), typed_settings(name, settings)
     own = {setting: value for setting, value in typed.items() if setting in entry.settings}
     data = entry.open(resolution=resolution, **own)
@@ -115,8 +120,12 @@ def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def typed_settings(name: str, settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings of a data set, checked; those of WRAPPERS in the type of their defaults."""
-    own = declared(name).settings
+    entry = declared(name)
+    own = entry.settings
     defaults = {setting: default for wrapper in WRAPPERS for setting, default in wrapper.defaults.items()}
+    if name not in CATALOGUE and (shared := own & defaults.keys()):
+        raise InputError(f"{name} has a setting '{min(shared)}', which all data sets have; choose another word")
+    defaults |= entry.defaults
     for setting in settings:
         if setting not in own and setting not in defaults:
             raise InputError(f"data set '{name}' has no setting '{setting}'{nearest(setting, [*own, *defaults])}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from unbraid.data.factors import FactorData
 from unbraid.data.files import RemoteFile, stored
+from unbraid.errors import InputError
 
 UserFiles = Mapping[str, tuple[str, ...]]  # settings that are user paths, each with the keywords that are not paths
 
@@ -36,6 +38,8 @@ class DataSet:
     parts: Callable[[], str] | None = None
     """For data composed here: says which of its parts are real on this machine."""
     user_files: UserFiles = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Of settings that the command line should give in the type of their default."""
 
     @property
     def images(self) -> int | None:
@@ -57,6 +61,32 @@ class DataSet:
         """What `open` takes besides the resolution."""
         bound = self.open.keywords if isinstance(self.open, partial) else {}
         return set(inspect.signature(self.open).parameters) - {"resolution"} - set(bound)
+
+
+def own_data_set(name: str, value: Any) -> DataSet:
+    """The declaration of a data set of the user's own: as it is, or made from the function or class that opens it.
+
+    Settings are the parameters of that function; one annotated as a `Path` is a file or a folder of the user's, and its
+    content is part of the id of a run.
+    """
+    if isinstance(value, DataSet):
+        return replace(value, name=name)
+    if not callable(value):
+        raise InputError(f"{name} is {value!r}; expected a function or a class that gives a FactorData, or a DataSet")
+    parameters = inspect.signature(value).parameters
+    paths = [one for one, parameter in parameters.items() if parameter.annotation in (Path, "Path", "pathlib.Path")]
+
+    def open(resolution: int, **settings: Any) -> FactorData:
+        given = {one: Path(value) if one in paths else value for one, value in settings.items()}
+        data = value(**({"resolution": resolution} if "resolution" in parameters else {}), **given)
+        if not isinstance(data, FactorData):
+            raise InputError(f"{name} gives {data!r}; expected a FactorData")
+        return data
+
+    kept = [parameter for one, parameter in parameters.items() if one != "resolution"]
+    open.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+    typed = {one.name: one.default for one in kept if type(one.default) in (int, float)}
+    return DataSet(name, (), (), "your own", open, embedded=True, user_files=dict.fromkeys(paths, ()), defaults=typed)
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.errors import InputError
+from unbraid.data import reading
+from unbraid.data.reading import opened
+from unbraid.errors import InputError, MissingError
 
 Array = np.ndarray[Any, Any]
 
 
 def read_array(path: str, what: str) -> Array:
-    """The array in an .npy file; `what` names it in errors. Nothing is unpickled."""
+    """The numbers in an .npy file that a setting names; `what` names them in errors."""
     file = Path(path).expanduser()
     try:
-        array = np.load(file, allow_pickle=False)
-    except FileNotFoundError as error:
-        raise InputError(f"{file} does not exist; expected an .npy file of {what}") from error
-    except (OSError, ValueError, EOFError) as error:
-        reason = "it holds Python objects" if "allow_pickle" in str(error) else str(error)
-        raise InputError(f"{file} cannot be read as an .npy file of {what}: {reason}") from error
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise InputError(f"{file} holds several arrays; expected an .npy file of {what}")
-    return array
+        return reading.read_array(file, what)
+    except MissingError as error:
+        raise InputError(f"{error}; expected an .npy file of {what}") from error
 
 
 def content_digest(path: str | Path, setting: str) -> str:
@@ -36,9 +31,11 @@ def content_digest(path: str | Path, setting: str) -> str:
     `setting` names it in errors.
     """
     source = Path(path).expanduser()
-    if not source.exists():
-        raise InputError(f"{setting} is '{path}', which does not exist; expected a file or a folder")
     try:
+        if not source.exists():
+            raise InputError(f"{setting} is '{path}', which does not exist; expected a file or a folder")
+        if not source.is_file() and not source.is_dir():
+            raise InputError(f"{setting} is '{path}', which is neither a file nor a folder")
         if source.is_file():
             return _file_digest(source)
         state = hashlib.sha256()
@@ -58,5 +55,5 @@ def _file_digest(file: Path) -> str:
 
 @lru_cache(maxsize=100_000)  # thousands of jobs of a study name the same file
 def _digest(file: Path, size: int, changed: int) -> str:
-    with file.open("rb") as reader:
+    with opened(file) as reader:
         return hashlib.file_digest(reader, "sha256").hexdigest()[:16]

@@ -188,7 +188,7 @@ class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
             raise self.unknown(f"{func._schema.name} with a constant")
         bases = {self.values[id(tensor)].base for tensor in traced}
         if len(bases) == 1:
-            base, indices = bases.pop(), {id(tensor): self.values[id(tensor)].index for tensor in traced}
+            base, indices = bases.pop(), {id(tensor): self.values[id(tensor)].index.contiguous() for tensor in traced}
         else:
             sources = tuple(self.read(tensor) for tensor in traced)
             base = self.step("join", sources, (sum(tensor.numel() for tensor in traced),))
@@ -208,7 +208,8 @@ class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
         index = value.index.flatten().long()
         settings = {"zeros": True} if bool((index < 0).any()) else {}
         index = torch.where(index < 0, math.prod(self.shapes[value.base]), index)
-        return self.step("gather", (value.base,), tuple(tensor.shape[1:]), settings, {"index": index.numpy()})
+        shape = tensor.shape[1:] if tensor.shape[0] == 1 else tensor.shape  # rows of a matrix, not a batch
+        return self.step("gather", (value.base,), tuple(shape), settings, {"index": index.numpy()})
 
     def step(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unbraid.errors import InputError
+from unbraid.own import code_digest
 from unbraid.runs.identity import identity, plain
 
 RESERVED = ("id", "kind", "label", "needs")
@@ -79,8 +80,13 @@ class Job(ABC):
 
     @cached_property
     def id(self) -> str:
-        """Twelve digits of a hash of its kind, the kind's version and its content."""
-        return identity(type(self).__name__, self.version, self.content())
+        """Twelve digits of a hash of its kind, the kind's version and its content.
+
+        For a kind from a study's own files, a digest of its code too.
+        """
+        own = code_digest(type(self))
+        kind = type(self).__name__ if own is None else f"{type(self).__name__}@{own}"
+        return identity(kind, self.version, self.content())
 
     @property
     def record(self) -> dict[str, Any]:

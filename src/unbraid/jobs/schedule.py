@@ -12,10 +12,12 @@ from pathlib import Path
 
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.lease import is_leased, lease
 from unbraid.jobs.study_folder import StudyFolder
+from unbraid.own import keys_in
 from unbraid.progress import progress
 from unbraid.runs.folder import Folder, now
+from unbraid.runs.kept_code import keep, take
+from unbraid.runs.lease import is_leased, lease
 
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")
@@ -29,6 +31,7 @@ def work(job: Job, out: Path) -> str:
     Or `taken` where another process works on it, and `waiting` where another has queued again a job that it needs.
     """
     study = StudyFolder(out)
+    take(keys_in(job), out)
     with lease(study.lease(job)) as leased:
         if not leased:
             return "taken"
@@ -130,6 +133,7 @@ def run(
     dies, by another. `label` is the caption of the progress bar; `say` gets each message for the user.
     """
     study, plan = StudyFolder(out), ordered(jobs)
+    keep(keys_in(plan), study.out)  # for workers elsewhere, and in case the files change meanwhile
     _inspect(study, plan, thorough, say)
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))

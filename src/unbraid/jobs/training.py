@@ -15,8 +15,9 @@ from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
-from unbraid.methods import method_class
-from unbraid.metrics import ProtocolLike, as_protocol
+from unbraid.methods import GROUP, METHODS, method_class
+from unbraid.metrics import Protocol, ProtocolLike, as_protocol
+from unbraid.own import label, refer, refer_all
 from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
@@ -34,7 +35,9 @@ class Train(Job):
     version: ClassVar[int] = NUMBERS
 
     method: str
+    """A name, or a class or `file.py:Name` of your own, kept as a reference."""
     data: str
+    """The same."""
     steps: int
     """Those of the run it starts with included."""
     seed: int = 0
@@ -55,9 +58,19 @@ class Train(Job):
     name: str = field(default="", metadata={"numbers": False})
     """For people, in place of METHOD-DATA."""
 
+    def __post_init__(self) -> None:
+        """Put references in place of the user's own code, so that its digest is part of the id."""
+        for name, known, group in (("method", METHODS, GROUP), ("data", catalogue.CATALOGUE, catalogue.GROUP)):
+            if (value := getattr(self, name)) not in known:
+                object.__setattr__(self, name, refer(value, group))
+        object.__setattr__(self, "settings", refer_all(self.settings))
+        if not isinstance(self.protocol, Protocol):
+            object.__setattr__(self, "protocol", refer_all(self.protocol))
+
     @property
     def label(self) -> str:
-        return self.name or "-".join([self.method, *([self.encoder.method] if self.encoder else []), self.data])
+        encoders = [self.encoder.method] if self.encoder else []
+        return self.name or "-".join(label(name) for name in (self.method, *encoders, self.data))
 
     @cached_property
     def full_settings(self) -> Mapping[str, Any]:

@@ -1,16 +1,17 @@
 """Learners by name, and the contract they share.
 
-A new one is a file here, a line below and a page in docs/; docs/adding.md walks through it. Losses that can be used
-alone are in `gaussian`, `contrastive_losses`, `intervention_losses`, `translation` and beside the learners.
+One of your own is a file anywhere; docs/adding.md walks through it. Losses that can be used alone are in
+`gaussian`, `contrastive_losses`, `intervention_losses`, `translation` and beside the learners.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from unbraid.data import FactorData
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError
 from unbraid.methods.ada_gvae import AdaGVAE
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.autoencoder import Autoencoder
@@ -32,6 +33,7 @@ from unbraid.methods.multitask import Multitask
 from unbraid.methods.one_head import OneHead
 from unbraid.methods.random_encoder import RandomEncoder
 from unbraid.methods.single_task import SingleTask
+from unbraid.own import look_up
 
 METHODS: dict[str, type[Method]] = {
     "beta_vae": BetaVAE,
@@ -55,17 +57,23 @@ METHODS: dict[str, type[Method]] = {
     "contrastive": Contrastive,
 }
 
+GROUP = "unbraid.methods"  # of entry points
 __all__ = ["METHODS", "Batch", "Config", "Encoding", "Method", "Spec", "Terms", "build", "method_class", "setting"]
 
 
-def method_class(name: str) -> type[Method]:
-    """The class of a learner, or an InputError that suggests the nearest name."""
-    if name not in METHODS:
-        raise InputError(f"there is no method '{name}'{nearest(name, METHODS)}")
-    return METHODS[name]
+def method_class(name: str | type[Method]) -> type[Method]:
+    """The class of a learner by its name or a reference, or an InputError that suggests the nearest name."""
+    method = look_up(name, METHODS, "method", GROUP)
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise InputError(f"{name} is {method!r}; expected a subclass of unbraid.methods.Method")
+    for field in fields(method.config_class):
+        if "help" not in field.metadata:
+            culprit = f"{field.name} of {method.config_class.__name__}"
+            raise InputError(f"{culprit} is not declared with `setting`; expected `= setting(default, help)`")
+    return method
 
 
-def build(name: str, data: FactorData | Spec, settings: Mapping[str, Any] | None = None) -> Method:
+def build(name: str | type[Method], data: FactorData | Spec, settings: Mapping[str, Any] | None = None) -> Method:
     """A learner by name, for this data, with these settings; its weights come from torch's default generator."""
     method = method_class(name)
     spec = data if isinstance(data, Spec) else Spec.of(data)

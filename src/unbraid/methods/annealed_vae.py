@@ -25,6 +25,7 @@ class AnnealedVAE(VAE):
     config_class = Config
     config: Config
     strength = ("c_max",)
+    sweep = (5.0, 10.0, 25.0, 50.0, 75.0, 100.0)  # assumptions, table 3
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

@@ -27,7 +27,8 @@ class Autoencoder(Method):
         x = self.pixels(batch["images"])
         with self.autocast():
             outputs = self.decoder(self.encoder(x))
-        reconstruction = negative_log_likelihood(outputs.float(), x, self.config.likelihood)
+        weight = self.config.pixel_weight
+        reconstruction = negative_log_likelihood(outputs.float(), x, self.config.likelihood, weight)
         self.descend("autoencoder", reconstruction)
         return {"loss": reconstruction.detach(), "reconstruction": reconstruction.detach()}
 

@@ -53,6 +53,7 @@ class Method(nn.Module, ABC):
     config_class: ClassVar[type[Config]] = Config
     needs: ClassVar[tuple[str, ...]] = ("images",)
     strength: ClassVar[tuple[str, ...]] = ()  # the live settings that weigh its regularizers
+    sweep: ClassVar[tuple[float, ...]] = ()  # values of the first that are worth a try, weakest first
     # What it can do
     gaussian: ClassVar[bool] = False  # its encodings have a log-variance
     decodes: ClassVar[bool] = False  # it has `decode`

@@ -27,6 +27,7 @@ class BetaTCVAE(VAE):
     config_class = Config
     config: Config
     strength = ("beta",)
+    sweep = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)  # assumptions, table 3
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

@@ -22,6 +22,7 @@ class BetaVAE(VAE):
 
     config_class = Config
     strength = ("beta",)
+    sweep = (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)  # assumptions, table 3
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

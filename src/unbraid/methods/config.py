@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from unbraid.data import FactorData
 from unbraid.errors import InputError, nearest
+from unbraid.own import is_reference, refer
 
 T = TypeVar("T")
 
@@ -22,14 +23,16 @@ def setting(
     above: float | None = None,
     high: float | None = None,
     choices: Iterable[str] = (),
+    group: str = "",
     live: bool = False,
 ) -> T:
     """A field of a Config.
 
     `help` is one sentence. A value below `low`, not above `above`, above `high` or not among `choices` is refused by
-    name. A `live` setting may change while training runs.
+    name. Where it has a `group` of entry points, such as `unbraid.networks`, a reference to the user's own is a choice
+    too. A `live` setting may change while training runs.
     """
-    limits = {"low": low, "above": above, "high": high, "choices": tuple(choices)}
+    limits = {"low": low, "above": above, "high": high, "choices": tuple(choices), "group": group}
     return dataclasses.field(default=default, metadata={"help": help, "live": live, **limits})
 
 
@@ -42,7 +45,11 @@ class Config:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            self._check(field, getattr(self, field.name))
+            value, group = getattr(self, field.name), field.metadata["group"]
+            if group and value not in field.metadata["choices"]:
+                value = refer(value, group)
+                object.__setattr__(self, field.name, value)
+            self._check(field, value)
 
     @staticmethod
     def _check(field: dataclasses.Field[Any], value: Any) -> None:
@@ -52,7 +59,8 @@ class Config:
         if type(value) is not expected:
             raise InputError(f"{field.name} is {value!r}; expected {_TYPES.get(expected, expected.__name__)}")
         limits = field.metadata
-        if limits["choices"] and value not in limits["choices"]:
+        own = limits["group"] and is_reference(value)
+        if limits["choices"] and value not in limits["choices"] and not own:
             raise InputError(f"{field.name} is '{value}'{nearest(str(value), limits['choices'])}")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{field.name} is {value}; expected a finite number")

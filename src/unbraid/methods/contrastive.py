@@ -25,7 +25,7 @@ class Config(BaseConfig):
     batch_size: int = setting(256, "pairs in a batch", low=1, live=True)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
     latents: int = setting(512, "dimensions of the code r", low=1)
-    network: str = setting("resnet34", "network of the encoder", choices=nets.NETWORKS)
+    network: str = setting("resnet34", "network of the encoder", choices=nets.NETWORKS, group=nets.GROUP)
     parts: int = setting(2, "K, the number of sub-embeddings", low=1)
     positives: str = setting(
         "pairs",

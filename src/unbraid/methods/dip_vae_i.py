@@ -23,6 +23,7 @@ class DIPVAEI(VAE):
 
     config_class = Config
     strength = ("lambda_od",)
+    sweep = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  # assumptions, table 3
 
     def loss(self, q: Posterior, reconstruction: Tensor) -> Terms:
         kl = q.kl()

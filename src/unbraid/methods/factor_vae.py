@@ -35,13 +35,13 @@ class FactorVAE(VAE):
     config_class = Config
     config: Config
     strength = ("gamma",)
+    sweep = (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)  # assumptions, table 3
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
         self.columns = feature_columns(config.latents, config.dimensions)
-        self.discriminator = nets.discriminator(
-            config.latents, config.discriminator_layers, config.discriminator_width
-        )
+        discriminator = nets.discriminator(config.latents, config.discriminator_layers, config.discriminator_width)
+        self.discriminator = nets.started(config.network, discriminator)
         parameters = self.discriminator.parameters()
         self.add_adam("discriminator", parameters, "discriminator_learning_rate", betas=(0.5, 0.9))
 

@@ -20,7 +20,7 @@ class Config(BaseConfig):
     """The defaults are multitask's, appendix C.2."""
 
     learning_rate: float = setting(2e-4, "learning rate of Adam at the start", above=0, live=True)
-    network: str = setting("multitask", "network of the decoder", choices=nets.PAIRS)
+    network: str = setting("multitask", "network of the decoder", choices=nets.PAIRS, group=nets.GROUP)
     halve_every: int = setting(0, "steps between two halvings of the learning rate, 0 for none", low=0)
 
 

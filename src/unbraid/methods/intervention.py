@@ -21,7 +21,7 @@ WEIGHTINGS = ("learned", "equal")
 @dataclass(frozen=True)
 class Config(AutoencoderConfig):
     network: str = setting(
-        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.PAIRS
+        "intervention", "encoder, decoder, discriminator and weight network", choices=nets.PAIRS, group=nets.GROUP
     )
     dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
     lambda_1: float = setting(0.25, "weight of the image restored by the second intervention", low=0, live=True)
@@ -75,18 +75,18 @@ class Intervention(Method):
 
     def loss(self, x: Tensor) -> Terms:
         """The terms of float images (n, C, H, W). One of weight 0 is not computed, and 0."""
-        n, likelihood = len(x), self.config.likelihood
+        n, likelihood, pixel_weight = len(x), self.config.likelihood, self.config.pixel_weight
         z = self._codes(x)
         k = torch.randint(self.features, (n,), device=x.device)
         swapped = self._intervene(z, z[torch.randperm(n, device=x.device)], k)  # intervention 1
         wanted = [z, swapped, *(self._translation_codes(z) if self.hp["lambda_3"] else ())]
         outputs = self._outputs(torch.cat(wanted))
         images = expected_images(outputs, likelihood)
-        reconstruction = negative_log_likelihood(outputs[:n], x, likelihood)
+        reconstruction = negative_log_likelihood(outputs[:n], x, likelihood, pixel_weight)
         zero, (lambda_1, lambda_2, lambda_3) = x.new_zeros(()), (self.hp[f"lambda_{i}"] for i in (1, 2, 3))
         intervention = self._restored(x, z, images[n : 2 * n], k) if lambda_1 else zero
         adversarial = self._adversarial(images[: 2 * n]) if lambda_2 else zero
-        difficulty = self._difficulty(images[2 * n :]) if lambda_3 else zero
+        difficulty = pixel_weight * self._difficulty(images[2 * n :]) if lambda_3 else zero
         return {
             "loss": reconstruction + lambda_1 * intervention + lambda_2 * adversarial + lambda_3 * difficulty,
             "reconstruction": reconstruction,
@@ -109,7 +109,7 @@ class Intervention(Method):
     def _restored(self, x: Tensor, z: Tensor, moved: Tensor, k: Tensor) -> Tensor:
         """L_in: intervention 2 restores feature k of the encoded intervened images, which should give x again."""
         outputs = self._outputs(self._intervene(self._codes(moved), z, k))
-        return negative_log_likelihood(outputs, x, self.config.likelihood)
+        return negative_log_likelihood(outputs, x, self.config.likelihood, self.config.pixel_weight)
 
     def _adversarial(self, images: Tensor) -> Tensor:
         """L_adv of reconstructions, the real images, followed by as many intervened ones."""

@@ -32,7 +32,7 @@ class TaskConfig(HeadConfig):
     batch_size: int = setting(256, "images in a batch", low=1, live=True)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
     latents: int = setting(8, "dimensions of the code", low=1)
-    network: str = setting("multitask", "network of the encoder", choices=nets.NETWORKS)
+    network: str = setting("multitask", "network of the encoder", choices=nets.NETWORKS, group=nets.GROUP)
 
 
 def head_each(config: HeadConfig, codes: int, tasks: Sequence[int]) -> nets.Heads:

@@ -19,16 +19,19 @@ class AutoencoderConfig(Config):
     """Settings of every encoder-decoder pair."""
 
     latents: int = setting(10, "dimensions of the code", low=1)
-    network: str = setting("assumptions", "encoder and decoder", choices=nets.PAIRS)
+    network: str = setting("assumptions", "encoder and decoder", choices=nets.PAIRS, group=nets.GROUP)
     likelihood: str = setting(
         "bernoulli", "p(x|z): Bernoulli pixels, or Gaussian ones of unit variance", choices=("bernoulli", "gaussian")
     )
+    pixel_weight: float = setting(
+        1.0, "how many pixels each counts for in p(x|z): 4 where images of 32x32 stand for 64x64", above=0
+    )
 
 
-def negative_log_likelihood(outputs: Tensor, images: Tensor, likelihood: str) -> Tensor:
+def negative_log_likelihood(outputs: Tensor, images: Tensor, likelihood: str, pixel_weight: float = 1.0) -> Tensor:
     """-log p(x|z) summed over pixels, averaged over the batch; without its constant where p is Gaussian.
 
-    `outputs` are logits where p is `bernoulli`, else means.
+    `outputs` are logits where p is `bernoulli`, else means. Each pixel counts `pixel_weight` times.
 
     >>> import torch
     >>> negative_log_likelihood(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2), "bernoulli")  # 4 log 2
@@ -38,7 +41,7 @@ def negative_log_likelihood(outputs: Tensor, images: Tensor, likelihood: str) ->
         total = F.binary_cross_entropy_with_logits(outputs, images, reduction="sum")
     else:
         total = 0.5 * (outputs - images).square().sum()
-    return total / len(images)
+    return pixel_weight * total / len(images)
 
 
 def expected_images(outputs: Tensor, likelihood: str) -> Tensor:
@@ -81,7 +84,7 @@ class VAE(Method):
     def _reconstruction(self, x: Tensor, codes: Tensor) -> Tensor:
         with self.autocast():
             outputs = self.decoder(codes)
-        return negative_log_likelihood(outputs.float(), x, self.config.likelihood)
+        return negative_log_likelihood(outputs.float(), x, self.config.likelihood, self.config.pixel_weight)
 
     def reconstruction(self, images: Tensor, codes: Tensor) -> Tensor:
         return self._reconstruction(self.pixels(images), codes.to(self.device))

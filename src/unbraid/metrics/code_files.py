@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.data.labels import Labels
+from unbraid.data.reading import opened, read_arrays
 from unbraid.errors import InputError, nearest
 
 Array = np.ndarray[Any, Any]
@@ -57,7 +58,8 @@ def read_codes(
     if suffix not in FORMATS:
         raise InputError(f"{path} is not a file of {', '.join(FORMATS)}")
     try:
-        table = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+        with opened(path) as file:
+            table = pd.read_csv(file) if suffix == ".csv" else pd.read_parquet(file)
     except ImportError as error:
         raise InputError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
     except Exception as error:  # parsers raise exceptions of many types
@@ -71,20 +73,15 @@ def read_codes(
 
 def _header(path: Path) -> list[str]:
     """The names in the first line as they are written; pandas renames the second of two that are equal."""
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        return next((line for line in csv.reader(file) if line), [])
+    with opened(path) as file:
+        lines = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
+        return next((line for line in csv.reader(lines) if line), [])
 
 
 def _from_npz(path: Path) -> CodeTable:
     if not zipfile.is_zipfile(path):
         raise InputError(f"{path} is not an .npz file despite its name; numpy.savez writes them")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except ValueError as error:
-        raise InputError(f"{path} holds Python objects, which are not read; expected arrays of numbers") from error
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    arrays = read_arrays(path, "codes and factors")
     for name in ("codes", "factors"):
         if name not in arrays:
             raise InputError(f"{path} holds {', '.join(arrays) or 'nothing'}; expected arrays 'codes' and 'factors'")

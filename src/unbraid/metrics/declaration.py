@@ -33,22 +33,22 @@ class Metric:
     reads: str
     """`train`: the training rows. `split`: the training and the test rows. `all`: all rows, to intervene on factors.
     `codes`: the training codes without factors."""
-    asks: str
+    asks: str = ""
     """The question that its scores answer, in a few words."""
-    range: str
-    better: str
+    range: str = ""
+    better: str = "neither"
     """`higher`, `lower`, or `neither`."""
-    noise: str
+    noise: str = ""
     """What uninformative codes score."""
-    perfect: str
+    perfect: str = ""
     """What one code per factor scores."""
-    invariant: str
+    invariant: str = ""
     """What may change without changing the score: `order` and `sign` of codes, `scale` of each, `rotation` of all."""
-    trust: str
+    trust: str = ""
     """When to trust it."""
-    report: str
+    report: str = ""
     """Whether to report it: `yes`, or for what."""
-    seconds: Callable[[Size, Settings], float]
+    seconds: Callable[[Size, Settings], float] = lambda size, settings: 0.0
     """What it costs on one core of a desk machine, roughly."""
     axes: Mapping[str, str] = field(default_factory=dict)
     """The axes of its arrays: `c` for codes, `f` for factors, another letter for anything else."""
@@ -60,6 +60,9 @@ class Metric:
         return self.function.__name__
 
     @cached_property
-    def settings(self) -> frozenset[str]:
-        """The names of its settings."""
-        return frozenset(inspect.signature(self.function).parameters) - {"codes", "factors", "test", "rng"}
+    def settings(self) -> Settings:
+        """Its settings with their defaults."""
+        parameters = inspect.signature(self.function).parameters
+        return {
+            name: parameters[name].default for name in parameters if name not in ("codes", "factors", "test", "rng")
+        }

@@ -75,7 +75,8 @@ class ScoreTable(dict[str, float]):
         by_axis = {"f": self.names, "c": self.code_names}
         for metric, arrays in self.arrays.items():
             for name, array in arrays.items():
-                labels = by_axis.get(METRICS[metric].axes.get(name, "")) if metric in METRICS else None
+                declared = METRICS.get(metric.rpartition(".")[2])
+                labels = None if declared is None else by_axis.get(declared.axes.get(name, ""))
                 if labels is not None and array.shape == (len(labels),):
                     yield metric, name, labels, array
 

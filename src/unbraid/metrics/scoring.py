@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from unbraid.metrics._arrays import (
     need_rows,
 )
 from unbraid.metrics.declaration import Metric, Settings, Size
-from unbraid.metrics.protocols import METRICS, Protocol, ProtocolLike, as_protocol
+from unbraid.metrics.protocols import METRICS, Part, Protocol, ProtocolLike, as_protocol
 from unbraid.metrics.score_table import ScoreTable
 from unbraid.progress import Advance, progress
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # scores that any code informative about a single factor decides
 _DECIDED = ("dci.disentanglement", "modularity", "beta_vae_score", "factor_vae_score", "infomec.infom", "med")
-BASELINE = {"train": 2_000, "test": 1_000}  # rows, and points, for the baselines of metrics that fit models
+BASELINE = 2_000  # training rows for the baselines of metrics that fit models
 RESAMPLED, FEWEST = 8, 500  # a bootstrap sample has an eighth of the rows, but at least 500
 
 
@@ -109,26 +110,28 @@ def score(
         raise InputError(f"there are {len(columns)} names for {width} codes; expected one per code")
     table = ScoreTable(chosen.name, seed, sizes, data.labels.names, columns, data.labels.types)
     work = _Work(sets, data.labels, named)
-    if announce is not None:
-        announce(_forecast(chosen, work, baseline, resamples if confidence is not None else 0))
     rounds = 1 + (resamples if confidence is not None else 0) + (2 if baseline else 0)
     by_name = isinstance(protocol, str) and metrics is None
     partly: dict[int, list[str]] = {}
-    with progress("scoring", rounds * len(chosen.metrics)) as advance, warnings.catch_warnings(record=True) as caught:
+    parts, present = chosen.parts(), list[Part]()
+    if announce is not None:
+        announce(_forecast(parts, work, baseline, resamples if confidence is not None else 0))
+    with progress("scoring", rounds * len(parts)) as advance, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for metric, settings in chosen.metrics.items():
-            measured = work.measure(metric, settings, int(rng.integers(2**31)))
-            advance(note=metric)
+        seeds = _Seeds(rng)
+        for part in parts:
+            measured = work.measure(part, seeds[part.metric])
+            advance(note=part.metric)
             if measured.error is not None:
                 if not by_name:
                     raise _refusal(measured.error, data)
-                table.absent[metric] = _refusal(measured.error, data).problem
+                table.absent[part.metric] = _refusal(measured.error, data).problem
                 continue
             for column in measured.dropped:
-                partly.setdefault(column, []).append(metric)
+                partly.setdefault(column, []).append(part.metric)
+            present.append(part)
             table |= measured.scores
-            table.arrays[metric] = measured.arrays
-        present = _selected(chosen, [metric for metric in chosen.metrics if metric not in table.absent])
+            table.arrays |= {prefix + part.metric: measured.arrays for prefix in part.prefixes}
         if confidence is not None:
             table |= _intervals(table, present, work, confidence, resamples, rng, advance)
         if baseline:
@@ -185,8 +188,24 @@ def _selected(protocol: Protocol, metrics: Iterable[str] | None) -> Protocol:
     """The protocol with these metrics only; those it does not have are added with their defaults."""
     if metrics is None:
         return protocol
-    names = [metrics] if isinstance(metrics, str) else metrics
-    return replace(protocol, metrics={metric: protocol.metrics.get(metric, {}) for metric in names})
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    beside = {
+        prefix: {metric: settings[metric] for metric in names if metric in settings}
+        for prefix, settings in protocol.beside.items()
+    }
+    return replace(protocol, metrics={metric: protocol.metrics.get(metric, {}) for metric in names}, beside=beside)
+
+
+class _Seeds(dict[str, int]):
+    """A seed per metric, drawn when it is first asked for: scores beside others are those of their protocol alone."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__()
+        self._rng = rng
+
+    def __missing__(self, metric: str) -> int:
+        self[metric] = int(self._rng.integers(2**31))
+        return self[metric]
 
 
 @dataclass(frozen=True)
@@ -285,9 +304,10 @@ class _Work:
     named: bool
     """Whether the factors were given names."""
 
-    def measure(self, metric: str, settings: Settings, seed: int, sets: _Sets | None = None) -> _Measured:
-        """The scores of a metric, without the continuous factors that it refuses."""
-        declared, sets = METRICS[metric], sets or self.sets
+    def measure(self, part: Part, seed: int, sets: _Sets | None = None, share: float = 1.0) -> _Measured:
+        """The scores of a metric, without the continuous factors that it refuses; it draws a share of its points."""
+        declared, sets = METRICS[part.metric], sets or self.sets
+        settings = _with_points(declared, part.settings, share) if share < 1 else part.settings
         columns, dropped, error = list(range(len(self.labels.names))), list[int](), None
         while columns:
             try:
@@ -300,7 +320,9 @@ class _Work:
                     name: _expanded(array, declared.axes.get(name, ""), columns, len(self.labels.names))
                     for name, array in scores.arrays.items()
                 }
-                return _Measured({_flat(metric, name): value for name, value in scores.items()}, arrays, dropped)
+                flat = {_flat(part.metric, name): value for name, value in scores.items()}
+                named = {prefix + name: value for prefix in part.prefixes for name, value in flat.items()}
+                return _Measured(named, arrays, dropped)
         return _Measured({}, {}, dropped, error)
 
     def _call(self, declared: Metric, settings: Settings, sets: _Sets, columns: Sequence[int], seed: int) -> Scores:
@@ -370,7 +392,7 @@ def _notes(table: ScoreTable, data: _Data, partly: Mapping[int, Sequence[str]]) 
 
 def _intervals(
     scores: Mapping[str, float],
-    protocol: Protocol,
+    parts: Sequence[Part],
     work: _Work,
     confidence: float,
     resamples: int,
@@ -387,11 +409,11 @@ def _intervals(
     share = _share_of(len(work.sets.train[0]))
     for _ in range(resamples):
         sample = work.sets.each(lambda codes, factors: _resampled(codes, factors, rng, share))
-        for metric, settings in protocol.metrics.items():
-            fewer = _with_points(METRICS[metric], settings, share)
-            for name, value in work.measure(metric, fewer, int(rng.integers(2**31)), sample).scores.items():
+        seeds = _Seeds(rng)
+        for part in parts:
+            for name, value in work.measure(part, seeds[part.metric], sample, share).scores.items():
                 drawn.setdefault(name, []).append(value)
-            advance(note=metric)
+            advance(note=part.metric)
     tail = (1 - confidence) / 2
     bounds: dict[str, float] = {}
     for name, values in drawn.items():
@@ -418,22 +440,23 @@ def _with_points(metric: Metric, settings: Settings, share: float) -> Settings:
     return {**points, **{name: max(1, round(points[name] * share)) for name in ("train_points", "test_points")}}
 
 
-def _baselines(table: ScoreTable, protocol: Protocol, work: _Work, rng: np.random.Generator, advance: Advance) -> None:
+def _baselines(
+    table: ScoreTable, parts: Sequence[Part], work: _Work, rng: np.random.Generator, advance: Advance
+) -> None:
     """Fill in the scores of noise, each code shuffled among the rows, and of perfect codes, one per factor."""
     rows = len(work.sets.train[0])
-    share = min(1.0, BASELINE["train"] / rows)
+    share = min(1.0, BASELINE / rows)
     small = work.sets.each(lambda codes, factors: _first(codes, factors, share))
-    for metric, settings in protocol.metrics.items():
-        declared = METRICS[metric]
-        sets = small if declared.refits else work.sets
-        fewer = _with_points(declared, settings, share)
-        seed = int(rng.integers(2**31))
+    seeds = _Seeds(rng)
+    for part in parts:
+        sets = small if METRICS[part.metric].refits else work.sets
         noise = sets.each(lambda codes, factors: (rng.permuted(codes, axis=0), factors))
         perfect = sets.each(lambda codes, factors: (_perfect(factors), factors))
-        table.noise |= work.measure(metric, fewer, seed, noise).scores
-        table.perfect |= _perfect_scores(work, metric, fewer, seed, perfect)
-        table.baseline_rows[metric] = len(sets.train[0])
-        advance(2, note=metric)
+        table.noise |= work.measure(part, seeds[part.metric], noise, share).scores
+        with suppress(InputError):  # settings may name columns that perfect codes do not have
+            table.perfect |= work.measure(part, seeds[part.metric], perfect, share).scores
+        table.baseline_rows[part.metric] = len(sets.train[0])
+        advance(2, note=part.metric)
 
 
 def _first(codes: Array, factors: Array, share: float) -> tuple[Array, Array]:
@@ -449,25 +472,16 @@ def _perfect(factors: Array) -> Array:
     return np.asarray(codes / np.where(spread > 0, spread, 1))
 
 
-def _perfect_scores(work: _Work, metric: str, settings: Settings, seed: int, sets: _Sets) -> dict[str, float]:
-    """The scores of perfect codes; none where settings name columns that these codes do not have."""
-    try:
-        return work.measure(metric, settings, seed, sets).scores
-    except InputError:
-        return {}
-
-
-def _forecast(protocol: Protocol, work: _Work, baseline: bool, resamples: int) -> float:
+def _forecast(parts: Sequence[Part], work: _Work, baseline: bool, resamples: int) -> float:
     """What scoring costs on one core of a desk machine, roughly, in seconds."""
     codes, factors = work.sets.train
     kinds = zip(work.labels.types, factors.T, strict=True)
     values = sum(1 if kind == "continuous" else len(np.unique(column)) for kind, column in kinds)
     size = Size(len(codes), codes.shape[1], factors.shape[1], values)
-    small = replace(size, rows=min(size.rows, BASELINE["train"]))
+    small = replace(size, rows=min(size.rows, BASELINE))
     seconds = 0.0
-    for metric, settings in protocol.metrics.items():
-        declared = METRICS[metric]
-        once = declared.seconds(size, settings)
-        seconds += once * (1 + resamples * _share_of(size.rows))
-        seconds += 2 * declared.seconds(small if declared.refits else size, settings) if baseline else 0
+    for part in parts:
+        declared = METRICS[part.metric]
+        seconds += declared.seconds(size, part.settings) * (1 + resamples * _share_of(size.rows))
+        seconds += 2 * declared.seconds(small if declared.refits else size, part.settings) if baseline else 0
     return seconds

@@ -14,13 +14,16 @@ DecoderBuilder = Callable[[int, ImageShape], nn.Module]
 CriticBuilder = Callable[[ImageShape], nn.Module]
 
 
-def conv_encoder(channels: tuple[int, ...], hidden: int) -> EncoderBuilder:
-    """Convolutions that halve the side to these numbers of channels, one hidden layer, the outputs."""
+def conv_encoder(channels: tuple[int, ...], hidden: int, kernels: tuple[int, ...] = ()) -> EncoderBuilder:
+    """Convolutions that halve the side to these numbers of channels, one hidden layer, the outputs.
+
+    Kernels are 4x4, or have these sides.
+    """
 
     def build(image_shape: ImageShape, outputs: int) -> nn.Module:
         side = image_shape[1] // 2 ** len(channels)
         return nn.Sequential(
-            *stride_two([image_shape[0], *channels]),
+            *stride_two([image_shape[0], *channels], kernels=kernels),
             nn.Flatten(),
             nn.Linear(channels[-1] * side * side, hidden),
             nn.ReLU(),
@@ -74,6 +77,27 @@ def multitask_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
         nn.ReLU(),
         FullUpConv(64, image_shape[0], 3, 1),
     )
+
+
+def _normalised(layer: nn.Module, channels: int) -> list[nn.Module]:
+    return [layer, nn.BatchNorm2d(channels), nn.ReLU(inplace=True)]
+
+
+def population_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
+    """The network of population's released code: batch norm behind every convolution, 512 hidden units."""
+    channels, side = [image_shape[0], 32, 32, 64, 64], image_shape[1] // 16
+    layers = [layer for i, o in pairwise(channels) for layer in _normalised(nn.Conv2d(i, o, 4, 2, 1), o)]
+    return nn.Sequential(*layers, *_normalised(nn.Conv2d(64, 512, side), 512), nn.Flatten(), FullLinear(512, outputs))
+
+
+def population_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
+    """The mirror image of `population_encoder`."""
+    channels, side = [64, 64, 32, 32], image_shape[1] // 16
+    layers = [layer for i, o in pairwise(channels) for layer in _normalised(nn.ConvTranspose2d(i, o, 4, 2, 1), o)]
+    return nn.Sequential(
+        nn.Unflatten(1, (codes, 1, 1)), *_normalised(FullUpConv(codes, 512, 1), 512),
+        *_normalised(nn.ConvTranspose2d(512, 64, side), 64), *layers, LastUpConv(32, image_shape[0]),
+    )  # fmt: skip
 
 
 def _cmnist_trunk(image_shape: ImageShape, width: int) -> list[nn.Module]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, repeat
 
 import torch
 import torch.nn.functional as F
@@ -60,13 +61,24 @@ class LastUpConv(nn.ConvTranspose2d):
         return F.pixel_shuffle(torch.stack(windows, 2).flatten(1, 2), 2) + bias
 
 
-def stride_two(channels: list[int], slope: float = 0.0) -> list[nn.Module]:
-    """4x4 convolutions of stride 2 with (leaky) ReLU, each of which halves the side."""
+def stride_two(channels: list[int], slope: float = 0.0, kernels: Sequence[int] = ()) -> list[nn.Module]:
+    """Convolutions of stride 2 with (leaky) ReLU, each of which halves the side; kernels of 4x4, or of these sides."""
     layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(channels):
+    for (inputs, outputs), kernel in zip(pairwise(channels), kernels or repeat(4), strict=bool(kernels)):
         activation = nn.LeakyReLU(slope, inplace=True) if slope else nn.ReLU(inplace=True)
-        layers += [nn.Conv2d(inputs, outputs, 4, 2, 1), activation]
+        layers += [nn.Conv2d(inputs, outputs, kernel, 2, kernel // 2 - 1), activation]
     return layers
+
+
+@torch.no_grad()
+def start_glorot(network: nn.Module) -> nn.Module:
+    """Weights uniform within ±sqrt(6 / (inputs + outputs)) and biases 0, as TensorFlow's layers start; the network."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                layer.bias.zero_()
+    return network
 
 
 def check_side(name: str, image_shape: ImageShape, multiple: int, largest: int) -> None:

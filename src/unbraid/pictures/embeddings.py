@@ -31,9 +31,7 @@ def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: 
         torch.set_num_threads(threads)  # Numba, which UMAP uses, sets those of OpenMP for the whole process
 
 
-def save_umap(
-    representation: Representation, path: Path, rng: Rng = 0, *, rows: int = 5000, title: str = ""
-) -> Path:
+def save_umap(representation: Representation, path: Path, rng: Rng = 0, *, rows: int = 5000, title: str = "") -> Path:
     """UMAP of at most `rows` codes, one panel per factor coloured by its values (multitask, figure 5)."""
     from matplotlib.figure import Figure  # slow to import
 

@@ -119,8 +119,8 @@ PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae_score"
 
 
 def method_name(method: str, long: bool = False) -> str:
-    """The papers' spelling; a method of a user's own has its own name."""
-    return _shown(METHODS.get(method), method, long)
+    """The papers' spelling; a method of a user's own, such as `mine.py:L1VAE`, has the name of its class."""
+    return _shown(METHODS.get(method), method.rpartition(":")[2], long)
 
 
 def data_name(data: str) -> str:

@@ -144,7 +144,7 @@ def drawn(figure: Figure, dpi: int = 130) -> Image.Image:
     """A matplotlib figure as a picture."""
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=dpi, bbox_inches="tight")
-    with Image.open(buffer) as file:
+    with Image.open(buffer, formats=["PNG"]) as file:
         return file.convert("RGB")
 
 

@@ -10,9 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
+from unbraid.data.reading import picture
+from unbraid.errors import InputError
 from unbraid.pictures import style
 from unbraid.pictures.names import direction, method_name
 from unbraid.pictures.style import label
+from unbraid.report.comparison import comparison
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.runs import PICTURES, choose, main_scores, names, pictures, reasons
 
@@ -26,10 +29,19 @@ _TITLES = {"unit_traversals": "Traversals from −1 to 1", "umap": "UMAP of the 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5d5d5d", "#882255")  # by Okabe and Ito
 
 
-def overview(runs: pd.DataFrame, out: Path | None = None, draw: int = SHOWN) -> list[Section]:
-    """Sections on any folder of runs. Up to `draw` finished runs without pictures get them, in the folder `out`."""
-    sections = []
+def overview(
+    runs: pd.DataFrame,
+    out: Path | None = None,
+    draw: int = SHOWN,
+    baseline: str | None = None,
+    chosen_by: str | None = None,
+) -> list[Section]:
+    """Sections on any folder of runs. Up to `draw` finished runs without pictures get them, in the folder `out`.
+
+    Of several methods first their comparison, with `baseline` and `chosen_by` as in `comparison`.
+    """
     runs = runs.reset_index(drop=True)
+    sections = comparison(runs, baseline, chosen_by)
     if main_scores(runs):
         sections.append(_scores(runs))
     terms = [name for name in runs.columns if str(name).startswith("terms.") and runs[name].notna().any()]
@@ -142,9 +154,9 @@ def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None
 
 def _opened(path: Path) -> Image.Image | None:
     try:
-        with Image.open(path) as file:
-            return file.copy()
-    except OSError:
+        with picture(path, path, ("PNG",)) as image:
+            return image.copy()
+    except InputError:
         return None  # half a file is no picture
 
 

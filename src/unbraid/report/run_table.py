@@ -28,6 +28,7 @@ import pandas as pd
 from PIL import Image
 
 from unbraid.data.atomic import replacing
+from unbraid.data.reading import picture
 from unbraid.errors import InputError
 from unbraid.jobs.results import Results, flat, read_results
 from unbraid.pictures.names import data_name, data_order
@@ -163,8 +164,8 @@ class RunTable:
         `name` is that of the picture on the page, under which `save` keeps it.
         """
         if name in self.pictures:
-            with Image.open(self.pictures[name], formats=["WEBP"]) as file:
-                return file.convert("RGB")
+            with picture(self.pictures[name], self.pictures[name], ("WEBP",)) as image:
+                return image.convert("RGB")
         return draw() if self.folder is not None else None
 
     # What is in it

@@ -14,13 +14,36 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unbraid.data.atomic import replacing
-from unbraid.errors import InputError
+from unbraid.data.reading import opened, parse_json, read_bytes, unreadable
+from unbraid.data.schema import TERMS, WORD, Kind, check
+from unbraid.errors import InputError, MissingError, UnreadableError
 
 PLAN = "plan"
 """The file with the `ids` of the jobs that a study has now; the other folders are of jobs it had before."""
 STATES = ("queued", "running", "done", "diverged", "failed")
 _PICTURES = (".gif", ".html", ".pdf", ".png", ".svg")
 _DIGEST = b' "digest":'  # how the last line of a state begins
+
+
+def _is_stamp(value: Any) -> bool:
+    """Whether a file has a size, a time of change and a digest."""
+    return isinstance(value, list) and [type(one) for one in value] == [int, int, str]
+
+
+_STATE = {"state": Kind(f"one of {', '.join(STATES)}", lambda value: isinstance(value, str) and value in STATES)}
+_DETAILS = {
+    "reason": Kind("text", lambda value: value is None or isinstance(value, str)),
+    "seconds": Kind("a number of seconds", lambda value: type(value) in (int, float) and 0 <= value < 1e12),
+    "started": WORD,
+    "terms": TERMS,
+    "files": Kind(
+        "the files of this folder, each with its size, time and digest",
+        lambda value: (
+            isinstance(value, dict)
+            and all("/" not in name and "\0" not in name and _is_stamp(stamp) for name, stamp in value.items())
+        ),
+    ),
+}
 
 
 class Folder:
@@ -43,18 +66,18 @@ class Folder:
     @property
     def state(self) -> dict[str, Any]:
         """What `state.json` says: `state`, the time it took and so on; a folder without one is queued."""
-        path = self.path("state")
+        path = f"{self.folder}/state.json"  # 12,000 of them
         try:
-            raw = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
+            raw = read_bytes(path)
+        except MissingError:
             return {"state": "queued"}
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         body = raw[: raw.rfind(_DIGEST)]
         if raw != _with_digest(body):
             raise InputError(f"{path} is damaged: its checksum differs")
-        content: dict[str, Any] = json.loads(raw)
-        del content["digest"]
+        content: dict[str, Any] = parse_json(raw, path)
+        check(path, content, _STATE)
+        check(path, content, {name: kind for name, kind in _DETAILS.items() if name in content})
+        content.pop("digest", None)
         return content
 
     def set_state(self, state: str, **details: Any) -> None:
@@ -87,10 +110,13 @@ class Folder:
         """What is wrong with the files that the state lists, or with those of them in `names`.
 
         A file with the same size and time of change is taken to be the same; `thorough` reads them all. `state` saves
-        reading `state.json`, where the caller has its content.
+        reading `state.json`, where the caller has its content. A file that may be sound but cannot be read is an
+        UnreadableError.
         """
         try:
             state = self.state if state is None else state
+        except UnreadableError:
+            raise
         except InputError as error:
             return [str(error)]
         faults = []
@@ -104,8 +130,14 @@ class Folder:
                 same = stat.st_size == size and stat.st_mtime_ns == changed and not thorough
                 if not same and _file_digest(path, size if grows else None) != digest:
                     faults.append(f"{path} is damaged: its checksum differs")
+            except (FileNotFoundError, NotADirectoryError):
+                faults.append(f"{path} is missing")
+            except UnreadableError:
+                raise
+            except InputError as error:
+                faults.append(str(error))
             except OSError as error:
-                faults.append(f"{path} cannot be read: {error.strerror or error}")
+                raise unreadable(path, error) from error
         return faults
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
@@ -115,11 +147,10 @@ class Folder:
     def read_json(self, name: str) -> dict[str, Any]:
         path = self.path(name)
         try:
-            content = json.loads(path.read_bytes())
-        except FileNotFoundError as error:
-            raise InputError(f"{self.folder} is not a {self.kind}: it has no {path.name}") from error
-        except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"{path} is damaged: {error}") from error
+            raw = read_bytes(path)
+        except MissingError as error:
+            raise MissingError(f"{self.folder} is not a {self.kind}: it has no {path.name}") from error
+        content = parse_json(raw, path)
         if not isinstance(content, dict):
             raise InputError(f"{path} is damaged: it is not a JSON object")
         return content
@@ -137,7 +168,7 @@ def _stamp(path: Path) -> tuple[int, int, str]:
 
 def _file_digest(path: Path, length: int | None = None) -> str:
     """Of the whole file, or of its beginning."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         if length is not None:
             return hashlib.sha256(file.read(length)).hexdigest()[:16]
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]

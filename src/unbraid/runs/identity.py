@@ -28,7 +28,10 @@ def identity(kind: str, version: int, content: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it; a dataclass by its fields, without those that change no number."""
+    """A value as JSON holds it; a dataclass by its fields, without those that change no number.
+
+    A field with `metadata={"numbers": "if given"}` is left out while it is empty: what lacks it keeps its id.
+    """
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
@@ -36,8 +39,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if is_dataclass(value) and not isinstance(value, type):
-        numbers = [one.name for one in fields(value) if one.metadata.get("numbers", True)]
-        return {name: plain(getattr(value, name)) for name in numbers}
+        numbers = {one.name: one.metadata.get("numbers", True) for one in fields(value)}
+        counted = [
+            name for name, counts in numbers.items() if (getattr(value, name) if counts == "if given" else counts)
+        ]
+        return {name: plain(getattr(value, name)) for name in counted}
     raise InputError(f"{value!r} cannot be part of an id: it is not made of words, numbers and dataclasses of them")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError
-from unbraid.methods import Method, build
-from unbraid.metrics import ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.methods import GROUP, METHODS, Method, build
+from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
+from unbraid.metrics.protocols import SAMPLED
+from unbraid.own import label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
+from unbraid.runs.lease import NoLocksError, holder, lease
 from unbraid.runs.run import Run, RunConfig
+from unbraid.runs.stopping import deferred
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
 from unbraid.training.loop import train as steps_of
@@ -28,8 +33,8 @@ Say = Callable[[str], None]
 
 
 def train(
-    method: str,
-    data: str | FactorData,
+    method: str | type[Method],
+    data: str | FactorData | Callable[..., FactorData],
     *,
     steps: int,
     seed: int = 0,
@@ -49,6 +54,9 @@ def train(
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
 
+    Method, data, networks and metrics are built-in names, or your own: a class or function of a file, or
+    `path/to/file.py:Name`. A digest of that file is part of the run's id, and a copy is kept in its folder.
+
     Run again with the same settings, it resumes from its last checkpoint, or does nothing where it is done. `every`
     is how many steps lie between two lines of the log, `checkpoint_seconds` how much time between two checkpoints;
     `samples` how many images are encoded at the end, `protocol` how their codes are scored (None for not at all):
@@ -65,7 +73,9 @@ def train(
         as_protocol(protocol)  # a wrong one is an error before training, not after
     if every < 1:
         raise InputError(f"every is {every}; expected at least 1")
-    opened = catalogue.load(data, resolution) if isinstance(data, str) else data
+    method = refer(method, GROUP) if method not in METHODS else method
+    settings = refer_all(settings)
+    opened = data if isinstance(data, FactorData) else catalogue.load(data, resolution)
     target = resolve_device(device)
     parent = None if start is None else Run(start)
     if parent is not None and parent.config.steps > steps:
@@ -77,16 +87,41 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    run = Run(out if out is not None else Path("runs") / f"{method}-{config.data['data']}-{config.id}")
+    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
     try:
-        run.begin(config, opened)
-        if run.state["state"] in ("done", "diverged"):
-            say(f"{run.folder} is {run.state['state']} already")
-        else:
-            _execute(run, config, learner, opened, parent, every, checkpoint_seconds, keep_state, say)
+        if _finished(run, config, say):
+            return run
+        with _alone(run, say):
+            run.begin(config, opened)
+            if not _finished(run, config, say):  # another process may have trained it meanwhile
+                _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
+
+
+def _finished(run: Run, config: RunConfig, say: Say) -> bool:
+    """Whether the folder holds this run, done or diverged."""
+    state = run.state["state"]
+    if state not in ("done", "diverged") or not run.path("config").exists() or run.config != config:
+        return False
+    say(f"{run.folder} is {state} already")
+    return True
+
+
+@contextmanager
+def _alone(run: Run, say: Say) -> Iterator[None]:
+    """Keep other processes from training the same run, where the file system has locks."""
+    path = run.folder / ".lease"
+    with ExitStack() as stack:
+        try:
+            leased = stack.enter_context(lease(path, keep=False))
+        except NoLocksError:
+            say(f"{run.folder} is on a file system without file locks: do not train this run twice at once")
+            leased = True
+        if not leased:
+            raise InputError(f"{run.folder} is being trained by {holder(path)}; wait for it, or use another --out")
+        yield
 
 
 def _build(config: RunConfig, data: FactorData) -> Method:
@@ -102,6 +137,7 @@ def _execute(
     method: Method,
     data: FactorData,
     start: Run | None,
+    protocol: ProtocolLike | None,
     every: int,
     checkpoint_seconds: float,
     keep_state: bool,
@@ -125,8 +161,8 @@ def _execute(
             resumable = start is None or start.path("checkpoint").exists()  # else it began with weights alone
             run.finish(method, representation, keep_state and resumable)
             run.set_state("running", step=config.steps, **progressed())
-        if config.protocol is not None:
-            _score(run, config, method, data, representation, config.protocol)
+        if protocol is not None:
+            _score(run, config, method, data, representation, as_protocol(protocol))
         run.set_state("done", step=config.steps, **progressed(), finished=now())
     except DivergedError as error:
         run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **progressed())
@@ -169,17 +205,21 @@ def _steps(
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
-    with progress(f"training {config.method}", config.steps, delay=0) as advance:
+    what = f"training {label(config.method)}"
+    with deferred(say) as stopped, progress(what, config.steps, delay=0) as advance:
         advance(step)
         for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
             advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
             step = report.step
             run.append_log(report.step, report.terms)
-            due = time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps
+            due = stopped() or (time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps)
             if due:
                 run.save_checkpoint(method)
                 clock = time.monotonic()
             yield report.terms, due
+            if stopped():
+                say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
+                break
 
 
 def _take_over(start: Run, method: Method, steps: int) -> int:
@@ -201,14 +241,25 @@ def _score(
     method: Method,
     data: FactorData,
     representation: Representation,
-    protocol: ProtocolLike,
+    protocol: Protocol,
 ) -> None:
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
         table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)
-    settings = as_protocol(protocol).metrics.get("total_correlation", {})
+        table |= _sampled_scores(config, representation, protocol)
+    settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
     if table:
         run.save_scores(table)
+
+
+def _sampled_scores(config: RunConfig, representation: Representation, protocol: Protocol) -> dict[str, float]:
+    """The protocol's scores of codes drawn from q(z|x), on the same rows; none if the encoder is not Gaussian."""
+    if representation.logvar is None or not protocol.sampled:
+        return {}
+    codes = representation.draw(step_seed(config.seed, 0, SAMPLED))
+    same_rows = Protocol(SAMPLED, protocol.sampled, protocol.train, protocol.test)
+    scores = score(codes, representation.factors, protocol=same_rows, rng=config.seed)
+    return {f"{SAMPLED}.{name}": value for name, value in scores.items()}

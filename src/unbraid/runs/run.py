@@ -9,6 +9,7 @@ A run folder holds
     codes.npz            codes, factors, rows (and logvar) of `represent`
     scores.json          the scores
     state.json           queued, running, done, diverged or failed, and with which versions
+    code/                copies of the user's own code that it was made with
 
 Each file is written under a temporary name, synced and renamed. Nothing is read with pickle.
 """
@@ -16,7 +17,6 @@ Each file is written under a temporary name, synced and renamed. Nothing is read
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,13 +28,21 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
-from unbraid.errors import InputError
+from unbraid.data.reading import Declared, read_arrays, read_bytes
+from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
+from unbraid.errors import InputError, MissingError
 from unbraid.methods import Method, Spec, build
-from unbraid.metrics import METRICS, ScoreTable
+from unbraid.metrics import ScoreTable
+from unbraid.metrics.protocols import is_score_of_codes
+from unbraid.own import keys_in
 from unbraid.runs import weights
 from unbraid.runs.folder import Folder
 from unbraid.runs.identity import NUMBERS
+from unbraid.runs.kept_code import admit, keep
 from unbraid.training.representation import Representation
+
+LOG_LIMIT = 1 << 30
+"""Bytes of a log."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,30 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+_SIDE = Kind("from 1 to 4096", lambda value: type(value) is int and 1 <= value <= 4096)
+_CONFIG = {
+    "id": WORD,
+    "method": WORD,
+    "settings": PLAIN,
+    "data": Kind("what the data is called", lambda value: isinstance(value, dict) and WORD.holds(value.get("data"))),
+    "steps": COUNT,
+    "seed": COUNT,
+    "precision": WORD,
+    "samples": optional(WHOLE),
+    "protocol": Kind("a protocol", lambda value: value is None or WORD.holds(value) or OBJECT.holds(value)),
+    "start": optional(WORD),
+}
+_SPEC = {
+    "image_shape": Kind("three lengths", lambda value: listed(_SIDE).holds(value) and len(value) == 3),
+    "rows": COUNT,
+    "names": listed(WORD),
+    "sizes": listed(COUNT),
+    "tasks": listed(COUNT),
+    "codes": COUNT,
+}
+_OPENED = {"name": WORD, "resolution": COUNT, "settings": OBJECT}
+
+
 class Run(Folder):
     """One run folder."""
 
@@ -81,6 +113,11 @@ class Run(Folder):
     lasting = ("config.json", "train.jsonl", "model.safetensors", "codes.npz")
 
     # What it is
+
+    def __init__(self, folder: Path | str, trust: bool = False) -> None:
+        """With `trust`, code and files that a run from elsewhere names are used like those of one's own runs."""
+        super().__init__(folder)
+        self.trust = trust
 
     def begin(self, config: RunConfig, data: FactorData) -> None:
         """Write the config, or see that the folder holds the same one, and clear what a kill left half written."""
@@ -92,21 +129,25 @@ class Run(Folder):
         if not begun:
             opened = dict(data.opened) if data.opened else None
             record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
+            keep(keys_in(record), self.folder)
             self.write_json("config", record)
 
     @property
     def config(self) -> RunConfig:
         record = self.read_json("config")
-        try:
-            return RunConfig(**{name: record[name] for name in RunConfig.__dataclass_fields__})
-        except KeyError as error:
-            raise InputError(f"{self.path('config')} has no {error}; it is not the config of a run") from error
+        check(self.path("config"), record, _CONFIG)
+        return RunConfig(**{name: record[name] for name in RunConfig.__dataclass_fields__})
 
     @property
     def spec(self) -> Spec:
-        spec = self.read_json("config")["spec"]
-        lists = {name: tuple(spec.get(name, ())) for name in ("names", "sizes", "tasks")}
-        return Spec(tuple(spec["image_shape"]), spec["rows"], **lists, codes=spec.get("codes", 0))
+        record = self.read_json("config")
+        check(self.path("config"), record, {"spec": OBJECT})
+        spec = {"names": [], "sizes": [], "tasks": [], "codes": 0, **record["spec"]}
+        check(f"{self.path('config')}: spec", spec, _SPEC)
+        if len(spec["names"]) != len(spec["sizes"]):
+            raise InputError(f"{self.path('config')}: spec has {len(spec['names'])} names, {len(spec['sizes'])} sizes")
+        lists = {name: tuple(spec[name]) for name in ("names", "sizes", "tasks")}
+        return Spec(tuple(spec["image_shape"]), spec["rows"], **lists, codes=spec["codes"])
 
     def data(self) -> FactorData:
         """The data it was trained on, opened again."""
@@ -123,9 +164,13 @@ class Run(Folder):
 
     @property
     def _opened(self) -> dict[str, Any]:
-        opened: dict[str, Any] | None = self.read_json("config")["opened"]
+        record = self.read_json("config")
+        check(self.path("config"), record, {"opened": optional(OBJECT)})
+        opened: dict[str, Any] | None = record["opened"]
         if opened is None:
             raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
+        check(f"{self.path('config')}: opened", opened, _OPENED)
+        admit(self.folder, opened, self.trust)
         return opened
 
     def path(self, name: str) -> Path:
@@ -140,17 +185,20 @@ class Run(Folder):
         return pd.DataFrame(list(self._log_lines()))
 
     def _log_lines(self) -> Iterator[dict[str, float]]:
-        if self.path("train").exists():
-            last = 0
-            for line in self.path("train").read_bytes().splitlines():
-                try:
-                    terms = json.loads(line)
-                    if terms["step"] <= last:
-                        return
-                    last = terms["step"]
-                except (ValueError, TypeError, KeyError):
-                    return  # a line that a killed process left half written; nothing after it counts
-                yield terms
+        try:
+            raw = read_bytes(self.path("train"), limit=LOG_LIMIT)
+        except MissingError:
+            return
+        last = 0
+        for line in raw.splitlines():
+            try:
+                terms = json.loads(line)
+            except (ValueError, RecursionError):
+                return  # a line that a killed process left half written; nothing after it counts
+            if not TERMS.holds(terms) or not COUNT.holds(terms.get("step")) or terms["step"] <= last:
+                return
+            last = terms["step"]
+            yield terms
 
     def last_terms(self) -> dict[str, float]:
         """The newest terms in the log; empty while there is no line."""
@@ -227,6 +275,7 @@ class Run(Folder):
     def method(self, device: str | torch.device = "cpu") -> Method:
         """The trained method."""
         config = self.config
+        admit(self.folder, [config.method, dict(config.settings)], self.trust)
         method = build(config.method, self.spec, config.settings)
         self.restore(method)
         return method.prepare(device, config.precision).eval()
@@ -240,12 +289,12 @@ class Run(Folder):
     def representation(self) -> Representation:
         """The codes that were kept when training ended."""
         path, spec = self.path("codes"), self.spec
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                tensors = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
-            codes, factors, rows = tensors["codes"], tensors["factors"].long(), tensors["rows"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path} cannot be read as codes: {error}") from error
+        arrays = read_arrays(path, "codes", check=lambda declared: _check_codes(path, declared, spec))
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items() if name in _CODES}
+        codes, factors, rows = tensors["codes"], tensors["factors"].long(), tensors["rows"].long()
+        for name, column, size in [("rows", rows, spec.rows), *zip(spec.names, factors.T, spec.sizes, strict=True)]:
+            if not 0 <= int(column.min()) <= int(column.max()) < size:
+                raise InputError(f"{path}: '{name}' has values below 0 or above {size - 1}")
         whole = torch.equal(rows, torch.arange(spec.rows))  # as many may be a draw with repetitions
         masks = tensors.get("groups")
         groups = None if masks is None else [columns.nonzero().flatten().tolist() for columns in masks]
@@ -266,11 +315,31 @@ class Run(Folder):
             before = dict(self.read_json("scores")["scores"])
         except (InputError, KeyError, TypeError, ValueError):
             before = {}
-        kept = {name: value for name, value in before.items() if name.partition(".")[0] not in METRICS}
+        kept = {name: value for name, value in before.items() if not is_score_of_codes(name)}
         self.write_json("scores", {**table.record(), "scores": {**table, **kept}})
         self.seal()
 
 
-def load(folder: Path | str, device: str | torch.device = "cpu") -> Method:
-    """The trained method of a run, on any device."""
-    return Run(folder).method(device)
+_CODES = ("codes", "factors", "rows", "logvar", "groups")
+
+
+def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> None:
+    """See that the arrays of a representation fit each other and the data, before they are unpacked."""
+    for name in _CODES[:3]:
+        if name not in declared:
+            raise InputError(f"{path} holds {', '.join(declared) or 'nothing'}; expected '{name}' among them")
+    codes = declared["codes"]
+    count, width = codes.shape if len(codes.shape) == 2 and min(codes.shape) else (1, 1)
+    features = declared["groups"].shape[:1] if "groups" in declared else (0,)
+    expected = {
+        "codes": ((count, width), "f"), "factors": ((count, len(spec.names)), "iu"), "rows": ((count,), "iu"),
+        "logvar": ((count, width), "f"), "groups": ((*features, width), "b"),
+    }  # fmt: skip
+    for name, (shape, kinds) in expected.items():
+        if name in declared and (declared[name].shape != shape or declared[name].dtype.kind not in kinds):
+            raise InputError(f"{path} cannot be read as codes: '{name}' is {declared[name]}; expected shape {shape}")
+
+
+def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
+    """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
+    return Run(folder, trust).method(device)

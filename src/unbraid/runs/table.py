@@ -10,22 +10,26 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid.errors import InputError
+from unbraid.data.schema import TERMS, check
+from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
 from unbraid.runs.run import Run
 
 
 def find_runs(folder: Path | str) -> list[Run]:
-    """The run folders at or below a folder, by name; not those that a study has set aside, or had before."""
+    """The run folders at or below a folder, by name; not those that a study has set aside, or had before.
+
+    A folder that cannot be listed counts as a run, of which `run_row` says that it is damaged: it may hold some.
+    """
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is not a folder")
-    found = []
-    for path, folders, files in os.walk(folder):
+    found: list[str] = []
+    for path, folders, files in os.walk(folder, onerror=lambda error: found.append(str(error.filename))):
         if "config.json" in files:
             found.append(path)
         if "damaged" in folders and ("study.json" in files or "population.json" in files):
             folders.remove("damaged")
-        if Path(path).name == "jobs" and (left := left_over(Path(path))):
+        if path.endswith("jobs") and Path(path).name == "jobs" and (left := left_over(Path(path))):
             folders[:] = [name for name in folders if name not in left]
     return [Run(path) for path in sorted(map(Path, found))]
 
@@ -40,29 +44,41 @@ def load_runs(folder: Path | str) -> pd.DataFrame:
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    """One run as a row of `load_runs`."""
-    row: dict[str, Any] = {"run": str(run.folder)}
+    """One run as a row of `load_runs`. Whatever is wrong with one run, the table of all can be made."""
+    name = str(run.folder)
+    row: dict[str, Any] = {"run": name}
     try:
-        config, state = run.config, run.state
-        row |= {
-            "id": config.id,
-            "state": state["state"],
-            "method": config.method,
-            "data": config.data["data"],
-            "steps": config.steps,
-            "seed": config.seed,
-            "precision": config.precision,
-            "reason": state.get("reason"),
-            "seconds": state.get("seconds"),
-        }
-        row |= _named("settings", config.settings) | _named("terms", state.get("terms", {}))
-        if faults := run.faults(names=("config.json", "scores.json"), state=state):
-            raise InputError(faults[0])
-        if run.path("scores").exists():
-            row |= _named("scores", run.read_json("scores").get("scores", {}))
-    except (InputError, KeyError, TypeError, AttributeError) as error:
-        row |= {"state": "damaged", "reason": str(error)}
+        if not name.isprintable():
+            row["run"] = printable(name)
+            raise InputError("the folder's name holds characters that cannot be printed; rename it")
+        row |= _content(run)
+    except Exception as error:  # the files may be anybody's
+        row |= {"state": "damaged", "reason": printable(str(error))}
     return row
+
+
+def _content(run: Run) -> dict[str, Any]:
+    config, state = run.config, run.state
+    row = {
+        "id": config.id,
+        "state": state["state"],
+        "method": config.method,
+        "data": config.data["data"],
+        "steps": config.steps,
+        "seed": config.seed,
+        "precision": config.precision,
+        "reason": None if state.get("reason") is None else printable(state["reason"]),
+        "seconds": state.get("seconds"),
+    }
+    row |= _named("settings", config.settings) | _named("terms", state.get("terms", {}))
+    if faults := run.faults(names=("config.json", "scores.json"), state=state):
+        raise InputError(faults[0])
+    try:
+        scores = run.read_json("scores")
+    except MissingError:
+        return row
+    check(run.path("scores"), scores, {"scores": TERMS})
+    return row | _named("scores", scores["scores"])
 
 
 def _named(group: str, values: Mapping[str, Any]) -> dict[str, Any]:

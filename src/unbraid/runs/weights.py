@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialised
 from torch import Tensor
 
+from unbraid.data.reading import one_line, opened
 from unbraid.errors import InputError
 from unbraid.methods import Method
 
@@ -36,11 +37,15 @@ def save(tensors: Mapping[str, Tensor], path: Path) -> None:
 def restore(method: Method, path: Path, weights_only: bool) -> None:
     """Load a file that `save` wrote into a method; an InputError says what is wrong with it."""
     try:
+        with opened(path):
+            pass  # a regular file: safetensors would wait for a pipe
         with safe_open(path, framework="pt") as file:
             format, _, expected_digest = (file.metadata() or {}).get("format", "").rpartition(" ")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is damaged: {error}") from error
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is damaged: {one_line(error)}") from error
     if format != FORMAT:
         raise InputError(f"{path} has format '{format}'; this version reads '{FORMAT}'")
     if expected_digest != digest(tensors):
@@ -56,4 +61,7 @@ def restore(method: Method, path: Path, weights_only: bool) -> None:
         raise InputError(f"{path} has a tensor '{unknown[0]}' that {type(method).__name__} does not know")
     if weights_only:
         tensors = {name: value for name, value in tensors.items() if name in expected}
-    method.load_state_dict(tensors)
+    try:
+        method.load_state_dict(tensors)
+    except (RuntimeError, ValueError, KeyError, TypeError, IndexError) as error:  # such as moments of another shape
+        raise InputError(f"{path} does not fit {type(method).__name__}: {one_line(error)}") from error

@@ -14,7 +14,8 @@ import numpy as np
 from unbraid.errors import InputError
 
 Rng = np.random.Generator
-STARTS = ("random", "grid")
+Array = np.ndarray[Any, Any]
+STARTS = ("stratified", "random", "grid")
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,48 @@ class Hyperparameter:
 
 
 def starts(space: Mapping[str, Hyperparameter], size: int, how: str, rng: Rng) -> list[dict[str, float]]:
-    """The first hyperparameters of `size` members: start values at random, or every combination of them (`grid`)."""
+    """The first hyperparameters of `size` members: start values over the whole range of each hyperparameter.
+
+    `stratified` spreads the members over the range, `random` draws each value by itself, and `grid` is every
+    combination. Each start value is as likely as the others in both of the first two.
+    """
     if how == "grid":
         points = [dict(zip(space, values, strict=True)) for values in product(*(one.start for one in space.values()))]
         if len(points) != size:
             raise InputError(f"the grid has {len(points):,} combinations and size is {size}; expected as many")
         return points
-    return [{name: float(rng.choice(one.start)) for name, one in space.items()} for _ in range(size)]
+    if how == "random":
+        return [{name: float(rng.choice(one.start)) for name, one in space.items()} for _ in range(size)]
+    shares = _spread([len(one.start) for one in space.values()], size, rng)
+    columns = zip(space.items(), shares.T, strict=True)
+    values = {
+        name: [float(one.start[int(share * len(one.start))]) for share in column] for (name, one), column in columns
+    }
+    return [{name: column[member] for name, column in values.items()} for member in range(size)]
+
+
+def _spread(counts: Sequence[int], size: int, rng: Rng) -> Array:
+    """Points in the unit cube (size, hyperparameters), one in each of `size` equal parts of every hyperparameter.
+
+    The two hyperparameters with the most start values, such as learning rate and strength, form a lattice: no large
+    rectangle of the two is without a member, as many are by chance where members are few. Others are shuffled.
+    """
+    order = sorted(range(len(counts)), key=lambda column: -counts[column])
+    parts = np.stack([rng.permutation(size) for _ in counts], 1)
+    if len(order) > 1:
+        parts[:, order[1]] = parts[:, order[0]] * _multiplier(size) % size
+    return np.asarray((parts + rng.random(len(counts))) % size / size)
+
+
+def _multiplier(size: int) -> int:
+    """The m for which the points (k, mk) of a torus of `size` are farthest apart."""
+    steps = np.arange(1, size)
+
+    def gap(m: int) -> int:
+        across = m * steps % size
+        return int(min(np.minimum(steps, size - steps) ** 2 + np.minimum(across, size - across) ** 2, default=0))
+
+    return max((m for m in range(1, max(size, 2)) if math.gcd(m, size) == 1), key=gap)
 
 
 def explore(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import FactorData
+from unbraid.data.reading import read_arrays
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
 from unbraid.jobs.training import Train
@@ -29,11 +30,11 @@ class LabelFile:
     digest: str
 
     def read(self) -> list[Array]:
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                return [file[f"set{number}"] for number in range(len(file.files))]
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise InputError(f"{self.path} cannot be read as label sets: {error}") from error
+        arrays = read_arrays(self.path, "label sets")
+        names = [f"set{number}" for number in range(len(arrays))]
+        if set(names) != set(arrays):
+            raise InputError(f"{self.path} holds {', '.join(arrays)}; expected {', '.join(names)}")
+        return [arrays[name] for name in names]
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def save_reduction(reduction: Reduction, before: MetaEpoch, path: Path) -> Path:
     titles = [f"latent {latent}  {note}" for latent, note in zip(before.latents, before.notes, strict=True)]
     buffer = io.BytesIO()
     draw(reduction, titles).savefig(buffer)
-    return save(Image.open(buffer), path)
+    return save(Image.open(buffer, formats=["PNG"]), path)
 
 
 def save_traversals(epoch: MetaEpoch, path: Path) -> Path:

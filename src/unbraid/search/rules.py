@@ -27,6 +27,9 @@ class PopulationConfig:
 
     size: int = 8
     """Members; the paper's code has 56."""
+    founders: int | None = None
+    """Members of the first generation, of which the best `size` continue; None for `size`. The paper's code starts
+    populations that have labels with 56 and keeps 28."""
     generations: int = 10
     models: int | None = None
     """Models of a member, which share its hyperparameters; None for five where the score is UDR, else one."""
@@ -36,8 +39,9 @@ class PopulationConfig:
     """Steps of a generation in place of `images`; members with larger batches then train longer."""
     exploit: str = "truncation"
     """Or `none`: a search without copying, at the same budget."""
-    start: str = "random"
-    """Or `grid`: a member for each combination of start values."""
+    start: str = "stratified"
+    """Start values: members spread over the whole range, however few; `random` as in the paper's code; or `grid`, a
+    member for each combination."""
     fraction: float = 0.2
     """The share of the members that copy, and of those that are copied."""
     factors: tuple[float, ...] = (2.0, 1.2, 0.8, 0.5)
@@ -52,7 +56,7 @@ class PopulationConfig:
     tolerance: float = 0.005
 
     def __post_init__(self) -> None:
-        for name in ("size", "generations", "models", "images", "steps", "attempts", "patience"):
+        for name in ("size", "founders", "generations", "models", "images", "steps", "attempts", "patience"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} is {value}; expected at least 1")
@@ -67,8 +71,15 @@ class PopulationConfig:
             raise InputError(f"fraction is {self.fraction}; expected more than 0 and at most 0.5")
         if not self.factors or min(self.factors) <= 0:
             raise InputError(f"factors are {list(self.factors)}; expected numbers above 0")
+        if self.founders is not None and self.founders < self.size:
+            raise InputError(f"founders is {self.founders}; expected at least {self.size}, the size of the population")
         if self.exploit != "none" and self.size < 2:
             raise InputError("size is 1, and a single member has none to copy; expected at least 2, or exploit='none'")
+
+    @property
+    def member_generations(self) -> int:
+        """How often a member is trained for a generation, where it does not converge before."""
+        return (self.founders or self.size) + self.size * (self.generations - 1)
 
 
 def exploit(scores: Sequence[float], rng: Rng, fraction: float = 0.2) -> list[int]:
@@ -127,14 +138,20 @@ class Grown(Generic[Model]):
 
 def first(space: Mapping[str, Hyperparameter], config: PopulationConfig, models: int) -> list[Member[Any]]:
     """The first generation."""
-    drawn = starts(space, config.size, config.start, np.random.default_rng([config.seed, 0]))
+    drawn = starts(space, config.founders or config.size, config.start, np.random.default_rng([config.seed, 0]))
     return [Member(number, hp, (0,) * models) for number, hp in enumerate(drawn)]
 
 
 def succeed(
     grown: Sequence[Grown[Model]], generation: int, space: Mapping[str, Hyperparameter], config: PopulationConfig
 ) -> list[Member[Model]]:
-    """The generation after those who have `grown`; without `exploit` each continues alone, unless it has diverged."""
+    """The generation after those who have `grown`; without `exploit` each continues alone, unless it has diverged.
+
+    Of the founders the best `size` continue.
+    """
+    if len(grown) > config.size:
+        best = sorted(grown, key=lambda one: -math.inf if math.isnan(one.score) else one.score, reverse=True)
+        grown = sorted(best[: config.size], key=lambda one: one.member.number)
     if config.exploit == "none":
         alive = [one for one in grown if not math.isnan(one.score)]
         return [replace(one.member, parent=one.member.number, starts=one.models) for one in alive]

@@ -9,7 +9,8 @@
     README.md     the question and the measured answer
     results/      the table of the desk run
 
-A user's own study is a Python file with `jobs(scale)`; TITLE, SCALES and `report(runs, folder)` are optional.
+A user's own study is a Python file with `jobs(scale)`; TITLE, SCALES and `report(runs, folder)` are optional. A
+comparison of methods is a study without a file: `unbraid compare` writes into its folder what it compares.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.job import Job
+from unbraid.own import Source, relative_to
 from unbraid.runs.folder import Folder
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
     from unbraid.report.run_table import RunTable
 
+COMPARISON = "comparison"
+"""The name of the study that `unbraid compare` makes; what it compares is in its folder."""
 STUDIES = ("assumptions", "contrastive", "intervention", "multitask", "population")
 
 
@@ -44,20 +47,25 @@ class Study:
     table: Callable[[Path], RunTable]
     report: Callable[[RunTable], list[Section] | None]
     """None where it has no report of its own."""
-    modules: tuple[Path, ...] = ()
-    """Files that a worker must import to know the jobs."""
+    modules: tuple[Source, ...] = ()
+    """What a worker must import to know the jobs."""
     results: Path | None = None
     """Where the tables of runs are kept, by scale."""
+    baseline: str | None = None
+    chosen_by: str | None = None
+    """With which method others are compared, and by which score settings are chosen; None for the defaults."""
 
     def kept(self, scale: str) -> RunTable:
-        """The table of the run that was kept at this scale."""
+        """The table of the run that was kept at this scale, or in this folder."""
         from unbraid.report.run_table import RunTable
 
         scales = [path.name for path in sorted(self.results.glob("*")) if path.is_dir()] if self.results else []
-        if self.results is None or scale not in scales:
-            there = f"; it has {', '.join(scales)}" if scales else ""
-            raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}")
-        return RunTable.load(self.results / scale)
+        if self.results is not None and scale in scales:
+            return RunTable.load(self.results / scale)
+        if Path(scale).is_dir():
+            return RunTable.load(Path(scale))
+        there = f"; it has {', '.join(scales)}" if scales else ""
+        raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}; a folder works too")
 
 
 def open_study(name: str) -> Study:
@@ -82,10 +90,27 @@ def open_study(name: str) -> Study:
     return Study(name, module.TITLE, tuple(module.SCALES), jobs, table, report, results=results)
 
 
+def study_in(folder: Path) -> tuple[Study, str]:
+    """The study that a folder holds, and its scale; a comparison has none."""
+    about = Folder(folder).read_json("study")
+    name, scale = str(about.get("name")), str(about.get("scale"))
+    return (_comparison(folder), "") if name == COMPARISON else (open_study(name), scale)
+
+
+def _comparison(folder: Path) -> Study:
+    from unbraid.studies import comparison
+
+    plan = comparison.read_plan(folder)
+    return Study(
+        COMPARISON, plan.title, ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
+        baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
+    )  # fmt: skip
+
+
 def _from_file(path: Path) -> Study:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    module = import_file(path)
+    source = Source.read(path)
+    with relative_to(source.folder):
+        module = source.module()
     if not hasattr(module, "jobs"):
         raise InputError(f"{path} has no function jobs(scale)")
     scales = tuple(getattr(module, "SCALES", ("smoke", "desk", "paper")))
@@ -99,9 +124,14 @@ def _from_file(path: Path) -> Study:
         own = getattr(module, "report", None)
         return None if own is None else list(own(runs.frame, runs.folder))
 
+    def jobs(scale: str) -> Sequence[Job]:
+        with relative_to(source.folder):
+            found: Sequence[Job] = module.jobs(scale)
+            return found
+
     name = str(path.resolve())
     title = str(getattr(module, "TITLE", path.stem))
-    return Study(name, title, scales, _jobs(module.jobs, scales), table, report, (path.resolve(),))
+    return Study(name, title, scales, _jobs(jobs, scales), table, report, (source,))
 
 
 def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Callable[[str], list[Job]]:
@@ -120,14 +150,20 @@ def write_report(
     draw: int = 12,
     keep: Path | None = None,
     explore: int = 0,
+    baseline: str | None = None,
+    chosen_by: str | None = None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
+
+    Where there are several methods, they are compared with `baseline`; `chosen_by` is the score that chooses between
+    the settings of a method. The reports of the papers' studies have their own comparisons.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
     with sliders, in the report's own folder too.
     """
-    from unbraid.report import overview, write
+    from unbraid.report import comparison, overview, write
+    from unbraid.report.comparison import TITLE
     from unbraid.report.run_table import RunTable
 
     if not folder.is_dir():
@@ -141,15 +177,19 @@ def write_report(
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
-        return write(folder.resolve().name, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
-    about = Folder(folder).read_json("study")
-    study = open_study(str(about.get("name")))
+        sections = overview(runs.frame, out, draw, baseline, chosen_by)
+        return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
+    study, scale = study_in(folder)
     runs = study.table(folder)
-    sections = study.report(runs)
-    title = f"{study.title} ({about.get('scale')})"
+    own = study.report(runs)
+    title = f"{study.title} ({scale})" if scale else study.title
     explorers = _explorers(runs, out, explore)
-    if sections is None:
-        return write(title, overview(runs.frame, out, draw), runs.frame, out, 0, explorers)
+    choice = baseline or _scored(runs, "method", study.baseline), chosen_by or _scored(runs, "score", study.chosen_by)
+    if own is None:
+        return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
+    sections = list(own)
+    if study.modules and all(section.title != TITLE for section in sections):
+        sections += comparison(runs.frame, *choice)
     _put_verdicts(sections, readme)
     if keep is not None:
         from unbraid.report import Picture
@@ -157,6 +197,15 @@ def write_report(
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
     return write(title, sections, runs.frame, out, draw, explorers)
+
+
+def _scored(runs: RunTable, kind: str, name: str | None) -> str | None:
+    """A method or score that a study names, where a finished model has it: a study may be reported half-way."""
+    frame = runs.frame[runs.frame["state"] == "done"] if "state" in runs.frame else runs.frame
+    there = set(frame.get("method", [])) if kind == "method" else {
+        str(column).removeprefix("scores.") for column in frame if frame[column].notna().any()
+    }  # fmt: skip
+    return name if name in there else None
 
 
 def _explorers(runs: RunTable, out: Path, count: int) -> dict[str, Path]:
@@ -185,7 +234,7 @@ def report_results(name: str, scale: str, out: Path, readme: Path | None = None)
     runs = study.kept(scale)
     sections = study.report(runs) or []
     _put_verdicts(sections, readme)
-    return write(f"{study.title} ({scale})", sections, runs.frame, out, 0)
+    return write(f"{study.title} ({Path(scale).name})", sections, runs.frame, out, 0)
 
 
 def _put_verdicts(sections: Sequence[Section], readme: Path | None) -> None:

@@ -6,9 +6,6 @@ one that wants other sizes, channels or scales. A transformer takes each image a
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError
 from unbraid.methods.base import Encoding, Method
+from unbraid.own import look_up
 from unbraid.training.device import resolve_device
 
 Encode = Callable[[Mapping[str, Tensor]], Encoding]
@@ -36,8 +34,7 @@ def load_encoder(reference: str | Path) -> Any:
     """The encoder that a reference names: `FILE.py:NAME` (whose code is run), or a TorchScript, .pt2 or ONNX file."""
     text = str(reference)
     if ".py:" in text:
-        file, _, name = text.rpartition(":")
-        return _from_code(Path(file).expanduser(), name)
+        return _from_code(str(Path(text).expanduser()))
     path = Path(text).expanduser()
     suffix = path.suffix.lower()
     if suffix not in MODELS:
@@ -47,31 +44,13 @@ def load_encoder(reference: str | Path) -> Any:
     return OnnxEncoder(path) if suffix == ".onnx" else _from_torch(path)
 
 
-def _from_code(file: Path, name: str) -> Any:
-    if not file.is_file():
-        raise InputError(f"{file} does not exist; expected a Python file with an encoder called '{name}'")
-    module_name = f"unbraid_user_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}"
-    specification = importlib.util.spec_from_file_location(module_name, file)
-    assert specification is not None  # it is a .py file
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[module_name] = module
-    sys.path.insert(0, str(file.resolve().parent))  # it may import its neighbours
-    try:
-        specification.loader.exec_module(module)
-    except Exception as error:
-        raise InputError(f"{file} cannot be imported: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(str(file.resolve().parent))
-    known = [known for known in vars(module) if not known.startswith("_")]
-    if name not in known:
-        raise InputError(f"{file} has no '{name}'{nearest(name, known)}")
-    encoder = getattr(module, name)
+def _from_code(reference: str) -> Any:
+    encoder = look_up(reference, {}, "encoder", "unbraid.encoders")
     if isinstance(encoder, type):  # a class: its instance without arguments
         try:
             encoder = encoder()
         except TypeError as error:
-            raise InputError(f"{name} in {file} is a class that needs arguments ({error}); name an instance") from error
+            raise InputError(f"{reference} is a class that needs arguments ({error}); name an instance") from error
     return encoder
 
 

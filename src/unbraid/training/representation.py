@@ -43,6 +43,11 @@ class Representation:
     projection: Tensor | None = None
     """float32 (n, p): what a projection network makes of the codes."""
 
+    def draw(self, rng: Rng = 0) -> Tensor:
+        """Codes drawn from q(z|x) of a Gaussian encoder, float32 (n, d)."""
+        assert self.logvar is not None
+        return self.codes + torch.exp(self.logvar / 2) * torch.randn(self.codes.shape, generator=generator(rng))
+
 
 def represent(
     encoder: Any,

@@ -111,4 +111,4 @@ def test_errors(tmp_path: Path) -> None:
         np.save(file, images)
     refused(tmp_path / "g.npz", "is not an .npz file despite its name")
     np.savez(tmp_path / "f.npz", images=np.array([{}, {}], dtype=object), labels=[0, 1])
-    refused(tmp_path / "f.npz", "cannot be read as an .npz of labelled pictures")
+    refused(tmp_path / "f.npz", "holds Python objects, which are not read")

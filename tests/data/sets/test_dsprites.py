@@ -24,7 +24,10 @@ def test_size_and_order() -> None:
     data = load("dsprites")
     assert (len(data), data.image_shape) == (737_280, (1, 64, 64))
     assert data.factors_at([1, 32, 1024, 40 * 1024]).tolist() == [
-        [0, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0],
+        [0, 0, 0, 0, 1],
+        [0, 0, 0, 1, 0],
+        [0, 0, 1, 0, 0],
+        [0, 1, 0, 0, 0],
     ]
     assert set(data.sample(100, 0)[0].unique().tolist()) == {0, 255}
 

@@ -333,7 +333,7 @@ def test_files_that_hold_something_else_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "many.npz", a=np.zeros(3))
     (tmp_path / "text.npy").write_text("1, 2, 3")
     for name, message in [
-        ("objects.npy", "cannot be read as an .npy file of targets: it holds Python objects"),
+        ("objects.npy", "holds Python objects, which are not read; expected targets as numbers"),
         ("many.npz", "holds several arrays; expected an .npy file of targets"),
         ("text.npy", "cannot be read as an .npy file of targets"),
     ]:

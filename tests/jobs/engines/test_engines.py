@@ -34,8 +34,8 @@ from unbraid.errors import InputError
 from unbraid.jobs import schedule
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import LocalExecutor
-from unbraid.jobs.engines.modules import import_file
 from unbraid.jobs.engines.ray import RayExecutor
+from unbraid.own.sources import import_file
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_task_from_a_file_that_the_worker_does_not_know_is_an_error_of_its_tas
 ) -> None:
     file = tmp_path / "unknown.py"
     file.write_text("def f():\n    return 1\n")
-    with pytest.raises(ModuleNotFoundError, match="unbraid_file_unknown"):
+    with pytest.raises(ModuleNotFoundError, match="unbraid_code_"):
         pool.submit(import_file(file).f).result()
 
 

@@ -12,6 +12,7 @@ from tests.examples.toy_jobs import run, tiny
 from unbraid.data import load
 from unbraid.jobs.results import read_results
 from unbraid.jobs.study_folder import StudyFolder
+from unbraid.jobs.training import Train
 from unbraid.report.run_table import RunTable
 from unbraid.studies.assumptions.jobs import Entangle, Reconstruct, explained, noise_kept
 from unbraid.studies.assumptions.study import SCALES, SIX, STRENGTHS, jobs
@@ -76,4 +77,17 @@ def test_models_are_numbered_as_in_the_reference_study() -> None:
     assert [plan[300 * number].method for number in range(6)] == list(SIX)  # type: ignore[attr-defined]
     assert SIX == ("beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tc_vae", "annealed_vae")
     assert all(len(values) == 6 for _, values in STRENGTHS.values())
-    assert set(SCALES) == {"paper", "desk", "smoke"}
+    assert set(SCALES) == {"paper", "dlib", "desk", "smoke"}
+
+
+def test_the_released_code_differs_from_the_papers_tables_in_its_network_discriminator_and_steps() -> None:
+    tables, code = (
+        {model.method: model for model in jobs(scale)[:1800:300] if isinstance(model, Train)}
+        for scale in ("paper", "dlib")
+    )
+    for method in SIX:
+        assert (tables[method].full_settings["network"], tables[method].steps) == ("assumptions", 300_000)
+        assert code[method].full_settings["network"] == "dlib"
+        assert code[method].steps == (150_000 if method == "factor_vae" else 300_000)
+    assert tables["factor_vae"].full_settings["discriminator_layers"] == 1
+    assert code["factor_vae"].full_settings["discriminator_layers"] == 6

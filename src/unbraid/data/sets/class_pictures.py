@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unbraid.data.cache import Array
 from unbraid.data.factors import Rows, check_resolution
+from unbraid.data.reading import read_arrays
 from unbraid.data.sets.digits import SPLITS, TEST_EVERY
 from unbraid.data.sets.image_folder import as_bytes, open_image_folder
 from unbraid.data.stored import check_split, planes
@@ -67,19 +68,19 @@ def _class_folders(folder: Path) -> list[str]:
 def _from_npz(path: Path, resolution: int, split: str) -> Labelled:
     if path.is_file() and not zipfile.is_zipfile(path):
         raise InputError(f"{path} is not an .npz file despite its name; numpy.savez writes them")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            parted = "train_images" in archive.files
-            start = f"{split}_" if parted else ""
-            for member in (f"{start}images", f"{start}labels"):
-                if member not in archive.files:
-                    raise InputError(f"{path} holds {', '.join(archive.files)}; expected '{member}' among them")
-            images, labels = archive[f"{start}images"], archive[f"{start}labels"]
-            known = archive["train_labels"] if parted else labels
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} cannot be read as an .npz of labelled pictures: {error}") from error
+
+    def check(members: Collection[str]) -> None:
+        start, labelled = ("train_", ["train_labels"]) if "train_images" in members else ("", [])
+        start = f"{split}_" if start else ""
+        for member in (f"{start}images", f"{start}labels", *labelled):
+            if member not in members:
+                raise InputError(f"{path} holds {', '.join(members)}; expected '{member}' among them")
+
+    arrays = read_arrays(path, "labelled pictures", check=check)
+    parted = "train_images" in arrays
+    start = f"{split}_" if parted else ""
+    images, labels = arrays[f"{start}images"], arrays[f"{start}labels"]
+    known = arrays["train_labels"] if parted else labels
     if labels.shape != (len(images),) or labels.dtype.kind not in "iuUS":
         expected = f"a whole number or a word for each of {len(images)} images"
         raise InputError(f"{path}: labels are {labels.dtype} {labels.shape}; expected {expected}")

@@ -113,6 +113,4 @@ def _fill(outline: Array, centres: Array, resolution: int) -> Array:
     return bits.view(np.uint8).reshape(-1, resolution, row_bytes)
 
 
-DECLARED = DataSet(
-    "dsprites", NAMES, SIZES, "drawn here, bit for bit the published images", DSprites, embedded=True
-)
+DECLARED = DataSet("dsprites", NAMES, SIZES, "drawn here, bit for bit the published images", DSprites, embedded=True)

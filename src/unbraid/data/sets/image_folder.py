@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
-import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +15,7 @@ from torch import Generator, Tensor
 from unbraid.data.cache import Array
 from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, Index, Rng, check_resolution, digest
+from unbraid.data.reading import picture, read_arrays
 from unbraid.data.stored import square
 from unbraid.errors import InputError
 from unbraid.progress import progress
@@ -70,12 +69,8 @@ def open_image_folder(resolution: int = 64, path: str | Path = "", channels: int
 
 def read_picture(source: Path | IO[bytes], resolution: int, channels: int, name: str) -> Array:
     """uint8 (resolution, resolution, channels), upright as its EXIF says, on white where it is transparent."""
-    try:
-        with Image.open(source) as picture:
-            upright = ImageOps.exif_transpose(picture)
-            return _pixels_of(upright, resolution, channels)
-    except Exception as error:  # on foreign bytes a decoder raises whatever it stumbles over
-        raise InputError(f"{name} cannot be read as a picture: {error}") from error
+    with picture(source, name) as image:
+        return _pixels_of(ImageOps.exif_transpose(image), resolution, channels)
 
 
 def _pixels_of(picture: Image.Image, resolution: int, channels: int) -> Array:
@@ -131,17 +126,13 @@ def _from_npz(path: Path, resolution: int, channels: int) -> Pictures:
 
 def _array(path: Path) -> Array:
     """The member `images`, or the only one there is. Nothing is unpickled."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            members = list(archive.files)
-            if "images" not in members and len(members) != 1:
-                raise InputError(f"{path} holds {', '.join(members) or 'nothing'}; expected an array called 'images'")
-            array: Array = archive["images" if "images" in members else members[0]]
-            return array
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} cannot be read as an .npz of pictures: {error}") from error
+
+    def check(members: Collection[str]) -> None:
+        if "images" not in members and len(members) != 1:
+            raise InputError(f"{path} holds {', '.join(members) or 'nothing'}; expected an array called 'images'")
+
+    arrays = read_arrays(path, "pictures", check=check)
+    return arrays["images"] if "images" in arrays else next(iter(arrays.values()))
 
 
 def as_bytes(path: Path, array: Array) -> Array:

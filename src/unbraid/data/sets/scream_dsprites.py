@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from torch import Generator, Tensor
 
 from unbraid.data.cache import Array
 from unbraid.data.declaration import DataSet
 from unbraid.data.factors import FactorData, digest
 from unbraid.data.files import RemoteFile, needed, stored
+from unbraid.data.reading import picture
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.errors import InputError
 
@@ -67,10 +68,8 @@ class ScreamDSprites(FactorData):
 
 
 def _read(path: Path) -> Image.Image:
-    try:
-        return Image.open(path).convert("RGB")
-    except (OSError, UnidentifiedImageError) as error:
-        raise InputError(f"the painting {path} cannot be read as a picture: {error}") from error
+    with picture(path, f"the painting {path}") as image:
+        return image.convert("RGB")
 
 
 def texture(width: int = 215, height: int = 274, strokes: int = 9) -> Image.Image:

@@ -23,7 +23,8 @@ from typing import Any
 
 from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
-from unbraid.jobs.engines.modules import import_file
+from unbraid.own import Source
+from unbraid.own.sources import sources_of
 from unbraid.progress import silence
 
 THREADS = (
@@ -44,7 +45,7 @@ class LocalExecutor(Executor):
     """
 
     def __init__(
-        self, workers: int, *, modules: Sequence[Path] = (), memory_limit: int | None = None, threads: int = 1
+        self, workers: int, *, modules: Sequence[Path | Source] = (), memory_limit: int | None = None, threads: int = 1
     ) -> None:
         if workers < 1:
             raise InputError(f"workers is {workers}; expected at least 1")
@@ -52,7 +53,7 @@ class LocalExecutor(Executor):
             raise InputError(f"the memory limit is {memory_limit} bytes; expected more than 0")
         self.workers = workers
         self._context = multiprocessing.get_context("spawn")
-        self._setup = (os.getpid(), tuple(modules), memory_limit)
+        self._setup = (os.getpid(), sources_of(modules), memory_limit)
         self._threads = dict.fromkeys(THREADS, str(threads))
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._processes: set[BaseProcess] = set()
@@ -178,9 +179,7 @@ class _Task:
         self.future: Future[Any] = Future()
 
 
-def _serve(
-    tasks: Connection, parent: int, modules: Sequence[Path], memory_limit: int | None
-) -> None:
+def _serve(tasks: Connection, parent: int, modules: Sequence[Source], memory_limit: int | None) -> None:
     """The life of a worker: take a task, do it, send the result, until there are no more or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -189,8 +188,8 @@ def _serve(
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
     fault: Exception | None = None
     try:
-        for path in modules:
-            import_file(path)
+        for source in modules:
+            source.module()
     except InputError as error:
         fault = error  # every task gets it
     while True:

@@ -16,7 +16,8 @@ from typing import Any
 from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.engines.local import THREADS
-from unbraid.jobs.engines.modules import import_file
+from unbraid.own import Source, register
+from unbraid.own.sources import sources_of
 from unbraid.progress import silence
 
 _STORE = 100_000_000  # bytes of Ray's shared memory: results are files, so it holds next to nothing
@@ -35,7 +36,7 @@ class RayExecutor(Executor):
         workers: int | None = None,
         *,
         address: str | None = None,
-        modules: Sequence[Path] = (),
+        modules: Sequence[Path | Source] = (),
         gpus_per_job: float = 0.0,
     ) -> None:
         if workers is not None and workers < 1:
@@ -43,8 +44,7 @@ class RayExecutor(Executor):
         if gpus_per_job < 0 or (gpus_per_job > 1 and gpus_per_job % 1):
             raise InputError(f"the GPUs of a job are {gpus_per_job:g}; expected a share from 0 to 1, or a whole number")
         self._ray = _ray()
-        for path in modules:
-            self._ray.cloudpickle.register_pickle_by_value(import_file(path))
+        self._modules = sources_of(modules)
         self._ours = not self._ray.is_initialized()
         if self._ours:
             self._connect(workers, address)
@@ -66,7 +66,7 @@ class RayExecutor(Executor):
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         try:
-            ref = self._task.remote(fn, args, kwargs)
+            ref = self._task.remote(self._modules, self._ray.cloudpickle.dumps((fn, args, kwargs)))
         except TypeError as error:  # a task that cannot be sent
             future.set_exception(error)
             return future
@@ -154,8 +154,8 @@ def _ray() -> Any:
     return ray
 
 
-def _perform(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Do a task in a Ray worker.
+def _perform(modules: Sequence[Source], task: bytes) -> Any:
+    """Do a task in a Ray worker, which first learns of the files that the task comes from.
 
     On SIGTERM the worker ends at once. Ray's own handler raises SystemExit inside the task, which would then count as
     failed and not be repeated.
@@ -165,4 +165,7 @@ def _perform(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     silence()  # the driver shows the progress
     torch.set_num_threads(1)
+    for source in modules:
+        register(source)
+    function, args, kwargs = _ray().cloudpickle.loads(task)
     return function(*args, **kwargs)

@@ -29,6 +29,7 @@ from unbraid.studies.assumptions.models import (
     UDR,
     UNSUPERVISED,
     Models,
+    by_reference_alone,
     quietly,
     rank_matrix,
     table,
@@ -47,7 +48,7 @@ RULES = (
 
 def report(runs: RunTable) -> list[Section]:
     """The sections of the report."""
-    models = Models(runs)
+    models = Models(runs, OTHER if by_reference_alone(runs) else "")
     parts = [
         _theorem(models),
         _reconstruction(models),
@@ -80,7 +81,7 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
 def sensitivity(models: Models, judged: Mapping[str, Judged]) -> pd.DataFrame:
     """One row per claim: its verdict, that of the first edition, without dead models and by the other protocol."""
     variants = {"without dead models": models.alive()}
-    if any(str(column).startswith(f"scores.{OTHER}") for column in models.table.frame):
+    if models.prefix != OTHER and any(str(column).startswith(f"scores.{OTHER}") for column in models.table.frame):
         variants["by the reference code's protocol"] = Models(models.table, OTHER)
     others = {name: {item.key: item.verdict for item in judge(claims.CLAIMS, one)} for name, one in variants.items()}
     return pd.DataFrame([

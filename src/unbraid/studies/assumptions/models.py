@@ -57,6 +57,13 @@ def table(folder: Path) -> RunTable:
     return RunTable.read(folder, describe, identity=("strength",))
 
 
+def by_reference_alone(table: RunTable) -> bool:
+    """Whether the metrics are those of the reference code only: its results were imported."""
+    return bool(table.columns(f"scores.{OTHER}{name}" for name in METRICS)) and not table.columns(
+        f"scores.{name}" for name in METRICS
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Models:
     """The finished models of a table. Scores go by their names without `scores.`."""

@@ -253,7 +253,6 @@ def states(models: Models) -> pd.DataFrame:
     return frame.set_index("setting").loc[in_order(frame["setting"])].reset_index() if len(frame) else frame
 
 
-
 # The report
 
 RULES = (
@@ -371,12 +370,8 @@ def _regularized(models: Models) -> Section:
 
 def _seeds(models: Models) -> Section:
     caption = "Percent of test images. Below the runs, the mean and the variance of the gaps over them."
-    items = tabled(
-        "table_8", "Table 8: P(Ortho) 0.1, run by run", repeated(models, claims.P_ORTHO), caption
-    )
-    items += tabled(
-        "table_9", "Table 9: Hessian 0.1, run by run", repeated(models, claims.HESSIAN), caption
-    )
+    items = tabled("table_8", "Table 8: P(Ortho) 0.1, run by run", repeated(models, claims.P_ORTHO), caption)
+    items += tabled("table_9", "Table 9: Hessian 0.1, run by run", repeated(models, claims.HESSIAN), caption)
     items += judge(claims.SEEDS, models)
     text = "How much do the results depend on the first weights?"
     return section("A.5 Seeds", text, items, "no model of these two settings is finished")

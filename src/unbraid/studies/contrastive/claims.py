@@ -283,9 +283,7 @@ def spread_of_gaps(models: Models) -> Numbers:
 
 def _said_location() -> str:
     hessian = paper.gaps(paper.said(OTHER, HESSIAN))[1]
-    return "; ".join(
-        f"− {other} {hessian - paper.gaps(paper.said(OTHER, other))[1]:.1f}" for other in (ORTHO, P_ORTHO)
-    )
+    return "; ".join(f"− {other} {hessian - paper.gaps(paper.said(OTHER, other))[1]:.1f}" for other in (ORTHO, P_ORTHO))
 
 
 _DIAGONAL = {name: np.mean([paper.diagonal(rows) for rows in paper.REPEATED[name]]) for name in (HESSIAN, P_ORTHO)}

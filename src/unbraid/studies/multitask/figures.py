@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from unbraid.data.factors import generator
+from unbraid.data.reading import read_arrays
 from unbraid.errors import InputError
 from unbraid.jobs.study_folder import needs_of
 from unbraid.methods.base import Method
@@ -251,11 +251,10 @@ def umap(models: Models, data: str) -> Image.Image | None:
         path = None if encoder is None else _embedding(models, encoder)
         if encoder is not None and path is not None:
             spec = Run(encoder).spec
-            try:
-                with np.load(path, allow_pickle=False) as arrays:
-                    rows[group.name] = arrays["places"], arrays["factors"]
-            except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-                raise InputError(f"{path} cannot be read as an embedding: {error}") from error
+            arrays = read_arrays(path, "an embedding")
+            if not {"places", "factors"} <= arrays.keys():
+                raise InputError(f"{path} cannot be read as an embedding: it holds {', '.join(arrays) or 'nothing'}")
+            rows[group.name] = arrays["places"], arrays["factors"]
     return None if spec is None else drawn(embeddings(rows, spec.names, spec.sizes))
 
 

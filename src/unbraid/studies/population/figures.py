@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from PIL import Image, ImageDraw, ImageFont
 
+from unbraid.data import reading
 from unbraid.pictures import style
 from unbraid.pictures.names import data_name
 from unbraid.report.estimates import Array, known, mean
@@ -183,8 +184,8 @@ def _reduced(models: Models, data: str) -> Path | None:
 
 
 def _opened(path: Path) -> Image.Image:
-    with Image.open(path) as picture:
-        return picture.convert("RGB")
+    with reading.picture(path, path, ("PNG",)) as image:
+        return image.convert("RGB")
 
 
 def below(sheets: Mapping[str, Image.Image]) -> Image.Image | None:

@@ -20,6 +20,7 @@ from scipy.stats import entropy
 
 from unbraid import nets
 from unbraid.data import FactorData, catalogue
+from unbraid.data.reading import read_arrays
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.job import Job
 from unbraid.jobs.results import read_results, write_results
@@ -196,7 +197,7 @@ def models_of(config: PopulationConfig, score: Score) -> int:
 
 def population_seconds(base: Base, config: PopulationConfig, score: Score) -> float:
     """About how long a population takes on one core."""
-    models = config.size * config.generations * models_of(config, score)
+    models = config.member_generations * models_of(config, score)
     images = config.images or max(base.rows, 10_000)
     return base.seconds(models * images, models)
 
@@ -261,8 +262,8 @@ def learned(row: Mapping[str, Any], data: FactorData, out: Path) -> Row:
     line |= {"name": name, "latents": [], "kl": [], "knows": [], "values": {}}
     if not row["generations"]:  # the reduction before it had to stop
         return {**line, "udr": None}
-    with np.load(out / name / "labels.npz", allow_pickle=False) as file:
-        rows, labels, latents, kl = (file[key] for key in ("rows", "labels", "latents", "kl"))
+    arrays = read_arrays(out / name / "labels.npz", "labels")
+    rows, labels, latents, kl = (arrays[key] for key in ("rows", "labels", "latents", "kl"))
     factors = data.factors_at(torch.from_numpy(rows)).numpy()
     shares = knowledge(labels, factors) if len(latents) else np.empty((0, len(data.names)))
     return {

@@ -6,7 +6,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from unbraid.jobs.lease import is_leased, lease
+from unbraid.runs.lease import is_leased, lease
 
 
 def test_a_lease_is_one_processs_and_ends_with_it(tmp_path: Path) -> None:

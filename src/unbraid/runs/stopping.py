@@ -1,0 +1,43 @@
+"""Stopping between two steps: Ctrl-C and SIGTERM are held back until the state of a run is saved."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def deferred(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether Ctrl-C or SIGTERM came meanwhile; it takes effect at the end of the block.
+
+    A second one takes effect at once. Only signals with a handler in Python are held back: what is ignored stays
+    ignored, and what ends the process still ends it. Outside the main thread nothing is held back.
+    """
+    received: list[int] = []
+    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
+            handlers[number](number, frame)
+        say("stopping when this part of the training is done and saved; once more stops at once")
+
+    if threading.current_thread() is threading.main_thread():
+        for number in SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                handlers[number] = handler
+                signal.signal(number, note)
+    try:
+        yield lambda: bool(received)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if received:
+        handlers[received[0]](received[0], None)
