@@ -147,7 +147,7 @@ def _codes_of(run: Run, ignore: list[str]) -> CodeTable:
     kept = run.representation()
     if not kept.names:
         raise InputError(f"{run.folder} was trained on data without factors; there is nothing to score against")
-    factors = np.where(kept.factors.numpy() < 0, np.nan, kept.factors.numpy())  # a missing label is -1
+    factors = kept.known_factors().numpy()
     names = [name for name in kept.names if name not in ignore]
     columns = {name: factors[:, kept.names.index(name)] for name in names}
     codes = kept.codes.numpy()

@@ -172,6 +172,11 @@ class FactorData(ABC):
             raise InputError(f"there is no factor '{name}'{nearest(name, self.names)}")
         return self.names.index(name)
 
+    def need_labels(self, what: str) -> None:
+        """Refuse missing labels; `what` says what needs them."""
+        if self.missing:
+            raise InputError(f"{what} need every label, and {self.missing:,} rows have missing ones; expected none")
+
     def check_factors(self, factors: Table) -> Tensor:
         """`factors` as int64 (n, k), or an InputError that names the factor that is out of range."""
         table = torch.as_tensor(factors)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from unbraid.data.labels import Labels
-from unbraid.data.reading import opened, read_arrays
+from unbraid.data.reading import read_arrays
+from unbraid.data.tables import read_table
 from unbraid.errors import InputError, nearest
 
 Array = np.ndarray[Any, Any]
@@ -57,25 +55,7 @@ def read_codes(
         return _from_h5ad(path, factors, codes, ignore)
     if suffix not in FORMATS:
         raise InputError(f"{path} is not a file of {', '.join(FORMATS)}")
-    try:
-        with opened(path) as file:
-            table = pd.read_csv(file) if suffix == ".csv" else pd.read_parquet(file)
-    except ImportError as error:
-        raise InputError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
-    except Exception as error:  # parsers raise exceptions of many types
-        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    header = _header(path) if suffix == ".csv" else [str(column) for column in table.columns]
-    for name, count in Counter(header).items():
-        if count > 1 and name:
-            raise InputError(f"{path.name} has {count} columns called '{name}'; expected different names")
-    return _from_table(path, table, factors, codes, ignore)
-
-
-def _header(path: Path) -> list[str]:
-    """The names in the first line as they are written; pandas renames the second of two that are equal."""
-    with opened(path) as file:
-        lines = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
-        return next((line for line in csv.reader(lines) if line), [])
+    return _from_table(path, read_table(path), factors, codes, ignore)
 
 
 def _from_npz(path: Path) -> CodeTable:
@@ -183,7 +163,6 @@ def from_anndata(
 def _from_table(
     path: Path, table: pd.DataFrame, factors: Sequence[str], codes: Sequence[str], ignore: Sequence[str]
 ) -> CodeTable:
-    table = table.rename(columns=str)
     numbered = table.columns[0] if len(table.columns) else ""
     if numbered.startswith("Unnamed: ") and np.array_equal(table[numbered], np.arange(len(table))):
         warnings.warn(f"the first column of {path.name} has no name and numbers the rows; it is left out", stacklevel=3)

@@ -43,6 +43,11 @@ class Representation:
     projection: Tensor | None = None
     """float32 (n, p): what a projection network makes of the codes."""
 
+    def known_factors(self) -> Tensor:
+        """The factors (n, k), as floats with NaN for missing labels if there are any."""
+        missing = self.factors < 0
+        return self.factors.double().masked_fill(missing, torch.nan) if bool(missing.any()) else self.factors
+
     def draw(self, rng: Rng = 0) -> Tensor:
         """Codes drawn from q(z|x) of a Gaussian encoder, float32 (n, d)."""
         assert self.logvar is not None

@@ -146,6 +146,7 @@ class TaskData(Annotated):
     """
 
     def __init__(self, data: FactorData, random: RandomTasks) -> None:
+        data.need_labels("tasks")
         super().__init__(data)
         self.random = random
         self.masks = random.masks(data.names)
