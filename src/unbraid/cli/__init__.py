@@ -27,6 +27,7 @@ COMMANDS = {
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
+    "metrics": "List all metrics: what each asks, what noise and perfect codes score, and what it costs.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
     "report": "Write a page about a study or any folder of runs.",
@@ -43,7 +44,7 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "train", "population", "rpu"),
-    "Measure": ("score", "probe", "encode", "export", "import"),
+    "Measure": ("score", "metrics", "probe", "encode", "export", "import"),
     "Look": ("show", "explore", "retrieve", "runs", "report"),
     "Study": ("compare", "study"),
 }

@@ -12,7 +12,8 @@ from unbraid.errors import InputError
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator | int | None
 Pair = tuple[Any, Any]  # codes and factors
-LARGEST = 1e100  # that a code may be
+LARGEST = 1e40  # that a code may be: more than any float32
+SMALLEST = 1e-100  # a smaller code is 0
 EXACT = 2**53  # larger whole numbers are not exact as floats
 DENSE = 4 << 30  # bytes that a sparse matrix may take when it is written out
 
@@ -55,7 +56,8 @@ class ContinuousFactorError(InputError):
 def as_codes(codes: Any, name: str = "codes") -> Array:
     """Codes as float64 (n, d). An InputError names the column that is wrong.
 
-    Numbers beyond 1e100 are refused and those below 1e-100 are 0, because their squares are not exact or not finite.
+    Numbers beyond 1e40 are refused, because solvers do not end or overflow, and those below 1e-100 are 0, because
+    their squares are.
     """
     table = _finite(_as_table(codes, name).astype(np.float64), name)
     size = np.abs(table)
@@ -64,7 +66,7 @@ def as_codes(codes: Any, name: str = "codes") -> Array:
         raise InputError(
             f"{name} column {column} is {table[row, column]:g} at row {row}; expected at most {LARGEST:g}: rescale them"
         )
-    table[size < 1 / LARGEST] = 0.0
+    table[size < SMALLEST] = 0.0
     return table
 
 
