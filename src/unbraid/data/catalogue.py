@@ -16,6 +16,7 @@ from unbraid.data.sets import (
     dsprites,
     dsprites_official,
     flowers102,
+    hugging_face,
     image_folder,
     mnist,
     mnist_stl10,
@@ -50,6 +51,7 @@ _SETS: tuple[DataSet, ...] = (
     mnist_stl10.DECLARED,
     flowers102.DECLARED,
     image_folder.DECLARED,
+    hugging_face.DECLARED,
 )
 GROUP = "unbraid.data"  # of entry points
 CATALOGUE: dict[str, DataSet] = {entry.name: entry for entry in _SETS}

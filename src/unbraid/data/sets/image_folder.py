@@ -139,10 +139,11 @@ def _rows(row_of: Mapping[str, int], names: Sequence[str]) -> Array:
 def read_picture(source: Path | IO[bytes], resolution: int, channels: int, name: str) -> Array:
     """uint8 (resolution, resolution, channels), upright as its EXIF says, on white where it is transparent."""
     with picture(source, name) as image:
-        return _pixels_of(ImageOps.exif_transpose(image), resolution, channels)
+        return pixels_of(ImageOps.exif_transpose(image), resolution, channels)
 
 
-def _pixels_of(picture: Image.Image, resolution: int, channels: int) -> Array:
+def pixels_of(picture: Image.Image, resolution: int, channels: int) -> Array:
+    """uint8 (resolution, resolution, channels): the largest centred square, on white where it is transparent."""
     if picture.mode.startswith("I"):  # 16 bits a pixel, which Pillow would clip
         picture = Image.fromarray((np.asarray(picture).clip(0, 65535) // 257).astype(np.uint8))
     if "A" in picture.getbands() or "transparency" in picture.info:
@@ -189,7 +190,7 @@ def _from_npz(path: Path, resolution: int, channels: int) -> tuple[Pictures, Any
     pixels = torch.empty(len(images), channels, resolution, resolution, dtype=torch.uint8)
     with progress(f"reading {path.name}", len(images)) as advance:
         for row, image in enumerate(images):
-            fitted = _pixels_of(Image.fromarray(image), resolution, channels)
+            fitted = pixels_of(Image.fromarray(image), resolution, channels)
             pixels[row] = torch.from_numpy(fitted.copy()).permute(2, 0, 1)
             advance()
     pictures = Pictures(pixels, [str(row) for row in range(len(images))], (), f"pictures in {path.name}")
