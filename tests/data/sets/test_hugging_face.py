@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,12 +66,24 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_data_set_on_disk(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
+    arrow = pytest.importorskip("pyarrow")
+    from datasets.table import InMemoryTable
+
     features = datasets.Features({"image": datasets.Image(), "kind": datasets.ClassLabel(names=["cat", "dog", "owl"])})
-    table = datasets.Dataset.from_dict({"image": COLUMNS["img"], "kind": COLUMNS["kind"]}, features=features)
+    images = [{"bytes": _png(image), "path": None} for image in PIXELS]
+    rows = arrow.table({"image": images, "kind": COLUMNS["kind"]}).cast(features.arrow_schema)
+    table = datasets.Dataset(InMemoryTable(rows), info=datasets.DatasetInfo(features=features), fingerprint="a")
     table.save_to_disk(tmp_path / "one")
     data = load("hugging_face", 8, path=tmp_path / "one")
     assert (data.names, data.sizes, data.missing) == (("kind",), (3,), 1)
+    assert np.array_equal(data.images_at([2])[0].permute(1, 2, 0).numpy(), PIXELS[2])
     datasets.DatasetDict({"test": table}).save_to_disk(tmp_path / "two")
     assert len(load("hugging_face", 8, path=tmp_path / "two", split="test")) == 6
     with pytest.raises(InputError, match="has no split 'train'"):
         load("hugging_face", 8, path=tmp_path / "two")
+
+
+def _png(image: Any) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    return file.getvalue()
