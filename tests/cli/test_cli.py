@@ -196,7 +196,7 @@ def test_an_encoder_in_a_file_is_scored_on_data(tmp_path: Path, here: Here) -> N
 
 SCORE_BAD = [
     (["mine.py:encode"], "mine.py:encode is an encoder; say which data to score it on with --data"),
-    (["mine.py:encode", "--data", "dsprites"], "mine.py does not exist"),
+    (["mine.py:encode", "--data", "dsprites"], "there is no file mine.py"),
     (["codes.npz", "--data", "dsprites"], "--data is for encoders (FILE.py:NAME, TorchScript, ONNX)"),
     (["codes.npz", "--update"], "--update is for a run"),
     (["codes.npz", "--types", "digit=word"], "the type of factor 'digit' is 'word'; expected classes, ordered"),

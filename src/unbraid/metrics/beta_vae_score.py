@@ -74,6 +74,6 @@ DECLARED = Metric(
     invariant="order, sign",
     trust="little: rotated codes can score 1",
     report="if others did",
-    seconds=lambda size, settings: 1.6e-7 * 1.0e6 * size.codes * settings.get('train_points', 10_000) / 10_000,
+    seconds=lambda size, settings: 3e-6 * size.codes * settings.get("train_points", 10_000),
     refits=True,
 )  # fmt: skip

@@ -185,14 +185,15 @@ ESTIMATORS: dict[str, tuple[Estimator, bool]] = {
 def _seconds(size: Size, settings: Settings) -> float:
     match settings.get("estimator", "gbt"):
         case "lasso":
-            return 1e-9 * size.rows * size.codes**2 * size.factors / 3 + 2e-7 * size.rows * size.codes
+            return 8e-11 * size.rows * size.codes**2 * size.factors + 2e-7 * size.rows * size.codes
         case "l1_svm":
             return 2e-6 * size.rows * size.codes * size.values / 20
         case "forest":
             searched = 3 if settings.get("max_depth") == "cv" else 1
             return 4e-5 * size.rows * size.codes * size.factors * searched / 3
         case estimator:
-            return (1.5e-6 if estimator == "gbt" else 3e-5) * size.rows * (size.codes + 5) * size.values
+            rate = 1e-6 if estimator == "gbt" else 3e-5
+            return 0.08 * size.values + rate * size.rows * (size.codes + 5) * size.values
 
 
 DECLARED = Metric(

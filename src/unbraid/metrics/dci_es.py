@@ -15,7 +15,7 @@ from unbraid.metrics.declaration import Metric
 
 # Probes of one family, fitted to standardised training codes and a factor: test predictions at each capacity.
 Family = Callable[[Array, Array, Array, Sequence[int], bool, np.random.Generator], list[Array]]
-_SECONDS = 2.5e-11
+_SECONDS = 2e-10
 CAPACITIES = {"fourier": (0, 8, 32, 128, 512), "forest": (1, 2, 4, 8, 16)}
 
 

@@ -53,8 +53,8 @@ DECLARED = Metric(
     invariant="order, sign, scale, nearly rotation",
     trust="always; it asks for information, not for disentanglement",
     report="yes, beside a score of disentanglement",
-    seconds=lambda size, settings: 2e-9 * size.codes**2 * (size.rows + 10 * size.codes)
-    + 8e-9 * size.rows * size.codes * size.values,
+    seconds=lambda size, settings: 5e-11 * size.codes**2 * (size.rows + 5 * size.codes)
+    + 2e-9 * size.rows * size.codes * size.values,
     axes={"per_factor": "f"},
     refits=True,
 )  # fmt: skip

@@ -75,6 +75,6 @@ DECLARED = Metric(
     invariant="order, sign, scale",
     trust="if factors are numbers; a code that bends or wraps around scores less",
     report="yes, for identifiability",
-    seconds=lambda size, settings: 1.5e-8 * size.rows * size.codes * size.factors,
+    seconds=lambda size, settings: 3e-8 * size.rows * size.codes * size.factors,
     axes={"correlation": "cf", "per_factor": "f", "match": "f"},
 )  # fmt: skip

@@ -166,7 +166,7 @@ def _alike(accuracy: Array, rows: int) -> Array:
 
 def _seconds(size: Size, settings: Settings) -> float:
     if settings.get("reader") == "ridge":
-        return 2e-9 * size.codes**2 * (size.rows + 10 * size.codes) + 8e-9 * size.rows * size.codes * size.values
+        return 5e-11 * size.codes**2 * (size.rows + 5 * size.codes) + 2e-9 * size.rows * size.codes * size.values
     return 8e-8 * size.rows * (size.codes + 10) * size.values
 
 

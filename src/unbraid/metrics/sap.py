@@ -101,7 +101,7 @@ def _model(predictor: str, balanced: bool) -> Any:
 def _seconds(size: Size, settings: Settings) -> float:
     if settings.get("predictor") == "r2":
         return 1e-8 * size.rows * size.codes * size.factors
-    return 1.2e-7 * size.rows * size.codes * size.values
+    return (4e-4 + 8e-8 * size.rows) * size.codes * size.values
 
 
 DECLARED = Metric(
