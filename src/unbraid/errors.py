@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -28,7 +29,7 @@ class TerminatedError(KeyboardInterrupt):
 def nearest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of the known words."""
     known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word[:100], known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
 
 
@@ -37,3 +38,10 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def shown(value: Any) -> str:
+    """A value as a message can hold it: one line, not too long."""
+    text = f"'{value}'" if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else f"{text[:60]}…"

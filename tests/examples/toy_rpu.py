@@ -14,7 +14,9 @@ TOY = PopulationConfig(size=2, generations=2, models=2, images=320, space=SPACE)
 # at toy size nothing is learned well: every latent is active, and every bump a peak
 LOOSE = ReductionConfig(active=0.0, height=1.0, chance=1.0, distance=1 / 6, outer=20)
 SETTINGS = {"network": "tiny", "latents": 2, "batch_size": 32}
-CONFIG = RPUConfig(TOY, PopulationConfig(size=2, generations=2, images=320, space=SPACE), 1, 0.0, LOOSE)
+CONFIG = RPUConfig(
+    TOY, PopulationConfig(size=2, generations=2, images=320, space=SPACE), leaf_runs=1, threshold=0.0, reduction=LOOSE
+)
 
 
 def toy_data() -> FactorData:

@@ -110,3 +110,24 @@ def test_intervention_has_the_layers_of_its_tables_4_to_9(name: str) -> None:
     assert found(torch.rand(2, *image_shape)).shape == (2, 1)
     leaky = [m.negative_slope for m in found.modules() if isinstance(m, nn.LeakyReLU)]
     assert leaky == ([0.2] * 6 if name == "intervention_flowers" else [])
+
+
+def test_population_is_the_network_of_the_released_code() -> None:
+    """`ConvEncoder` and `ConvDecoder` of github.com/besterma/robust_disentanglement, beta-tcvae/vae_quant.py."""
+    encoder, decoder = nets.encoder("population", (3, 64, 64), 20), nets.decoder("population", 10, (3, 64, 64))
+    kinds = [type(layer).__name__ for layer in encoder]
+    assert kinds == ["Conv2d", "BatchNorm2d", "ReLU"] * 5 + ["Flatten", "FullLinear"]
+    weights = [tuple(layer.weight.shape) for layer in encoder if isinstance(layer, nn.Conv2d | nn.Linear)]
+    assert weights == [(32, 3, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (64, 64, 4, 4), (512, 64, 4, 4), (20, 512)]
+    weights = [tuple(layer.weight.shape) for layer in decoder if isinstance(layer, nn.ConvTranspose2d)]
+    assert weights == [(10, 512, 1, 1), (512, 64, 4, 4), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 3, 4, 4)]
+    assert sum(isinstance(layer, nn.BatchNorm2d) for layer in decoder) == 5
+
+
+def test_multitask_tanh_is_the_same_network_with_another_activation() -> None:
+    for part, arguments in ((nets.encoder, ((1, 64, 64), 8)), (nets.decoder, (8, (1, 64, 64)))):
+        plain, tanh = part("multitask", *arguments), part("multitask_tanh", *arguments)
+        assert [tuple(one.shape) for one in plain.parameters()] == [tuple(one.shape) for one in tanh.parameters()]
+        kinds = [type(layer).__name__ for layer in plain]
+        assert [type(layer).__name__ for layer in tanh] == [kind.replace("ReLU", "Tanh") for kind in kinds]
+        assert "ReLU" in kinds

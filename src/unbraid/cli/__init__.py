@@ -24,6 +24,7 @@ COMMANDS = {
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
@@ -44,7 +45,7 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "train", "population", "rpu"),
-    "Measure": ("score", "metrics", "probe", "encode", "export", "import"),
+    "Measure": ("score", "metrics", "probe", "entangle", "encode", "export", "import"),
     "Look": ("show", "explore", "retrieve", "runs", "report"),
     "Study": ("compare", "study"),
 }
@@ -67,13 +68,14 @@ def app() -> None:
     """A laboratory for disentangled representation learning."""
 
 
-RESUMED = ("data get", "demo", "population", "rpu", "study run", "train")
+RESUMED = ("compare", "data get", "demo", "population", "rpu", "study run", "train")
 """Commands that resume when they are run again."""
 
 
 def main() -> None:
     """Run the command; bad input, and what the machine refuses, is reported in one line, with exit code 2."""
     warnings.showwarning = lambda message, *_, **__: say(str(message))
+    warnings.filterwarnings("ignore", r"Glyph .* missing from")  # a name may be in any script
     _prepare_output()
     terminate = signal.signal(signal.SIGTERM, _terminate) if threading.current_thread() is _MAIN else None
     try:
@@ -85,6 +87,9 @@ def main() -> None:
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+            click.echo(error.format_message())  # the help of a group, on many lines
+            sys.exit(0)
         _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt) as error:
         say(f"stopped{_resumption()}")
@@ -140,5 +145,6 @@ def _discard_output() -> None:
 
 def _fail(message: str) -> NoReturn:
     text = printable(" ".join(message.split()))
+    text = text if len(text) <= 1500 else f"{text[:1000]} … {text[-400:]}"
     click.echo(f"unbraid: {text}", err=True)
     sys.exit(2)

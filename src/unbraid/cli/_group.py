@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from unbraid.data.atomic import link_target
 from unbraid.errors import InputError, nearest
 
-PATH = click.Path(path_type=Path)
+_WRITTEN = {"--out", "--readme", "--keep"}  # a link given here leads to the file that is written
+
+
+class _PathType(click.Path):
+    """A path that is not empty, nor longer than paths can be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("it is empty; expected a path", param, ctx)
+        parts = os.fsencode(value).split(b"/")
+        if sum(map(len, parts)) > 4000 or len(parts) > 255 or max(map(len, parts)) > 255:
+            self.fail(f"'{str(value)[:40]}…' is too long for a path", param, ctx)
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        written = param is not None and not _WRITTEN.isdisjoint(param.opts)
+        return link_target(path) if written and not path.is_dir() else path
+
+
+PATH = _PathType(path_type=Path)
 
 
 class Group(click.Group):

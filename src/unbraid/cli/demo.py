@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
+from unbraid.arguments import need_whole
 from unbraid.cli._browser import open_page
 from unbraid.cli._engine import started
+from unbraid.cli._files import writing
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import print_runs
 from unbraid.data import catalogue
@@ -45,7 +47,10 @@ def command(out: Path, steps: int, workers: int | None, opens: bool) -> None:
     Draws the data sets, trains β-VAE and β-TCVAE on Shapes3D and dSprites, and writes pictures and scores of each, a
     report, and the explorer.
     """
+    need_whole("steps", steps, 1)
     jobs = {out / f"{job.label}-{steps}": job for job in _jobs(steps)}
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
     missing = {folder: job for folder, job in jobs.items() if Run(folder).state["state"] != "done"}
     for folder in jobs:
         if folder not in missing:
@@ -94,7 +99,7 @@ def _follow(models: Mapping[Future[list[Path]], Path], steps: int) -> None:
         while waiting:
             finished, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for folder in [models[future] for future in waiting]:
-                log = Run(folder).log()
+                log = Run(folder).log
                 step = 0 if log.empty else int(TRAINING * log["step"].iloc[-1])
                 advance(step - done[folder])
                 done[folder] = step

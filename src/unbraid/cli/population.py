@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from unbraid.arguments import need_number
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
@@ -95,8 +96,10 @@ def command() -> None:
 def _space(method: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Hyperparameter]:
     """The search space with the values and ranges given on the command line."""
     space = search_space(method, given)
-    values = {name: _numbers("--values", text, ",") for name, text in map(setting, options["values"])}
-    ranges = {name: _numbers("--range", text, ":") for name, text in map(setting, options["range"])}
+    given_values = [setting(text, "--values") for text in options["values"]]
+    given_ranges = [setting(text, "--range") for text in options["range"]]
+    values = {name: _numbers("--values", text, ",") for name, text in given_values}
+    ranges = {name: _numbers("--range", text, ":") for name, text in given_ranges}
     chosen = options["search"].split(",") if options["search"] else list(dict.fromkeys([*space, *values, *ranges]))
     for name in [*values, *ranges]:
         if name not in chosen:
@@ -127,7 +130,7 @@ def _bounds(
 
 def _numbers(option: str, text: str, mark: str) -> tuple[float, ...]:
     try:
-        return tuple(float(part) for part in text.split(mark))
+        return tuple(need_number(option, float(part)) for part in text.split(mark))
     except ValueError:
         raise InputError(f"{option} got '{text}'; expected numbers with '{mark}' between them") from None
 

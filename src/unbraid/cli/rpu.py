@@ -69,28 +69,25 @@ _OPTIONS: list[click.Parameter] = [
 def _rpu(**options: Any) -> None:
     method = options["method"]
     own = dict(setting(text) for text in options["set"])
-    data = catalogue.load(
-        options["data"], options["resolution"], **own, **({"path": options["path"]} if options["path"] else {})
-    )
+    if options["path"]:
+        own["path"] = options["path"]
+    data = catalogue.load(options["data"], options["resolution"], **own)
     settings = _settings(method, options)
     population = PopulationConfig(
         **{name: options[name] for name in ("size", "generations", "patience", *_KEPT)},
         space=_space(method, settings, options),
     )
     config = RPUConfig(
-        population,
-        dataclasses.replace(
-            population,
-            generations=options["final_generations"],
-            founders=options["final_founders"],
-            models=1,
+        population=population,
+        final=dataclasses.replace(
+            population, generations=options["final_generations"], founders=options["final_founders"], models=1,
             patience=None,
         ),
-        options["leaf_runs"],
-        options["threshold"],
-        _reduction(options["reduce"]),
-        options["seed"],
-    )
+        leaf_runs=options["leaf_runs"],
+        threshold=options["threshold"],
+        reduction=_reduction(options["reduce"]),
+        seed=options["seed"],
+    )  # fmt: skip
     out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
     with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         result = rpu(
@@ -113,7 +110,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The method's settings that are given, and so not searched."""
     fields = {field.name: field for field in dataclasses.fields(method_class(method).config_class)}
     given = {name: options[name] for name in _SHARED if options[name] is not None}
-    for name, text in (setting(text) for text in options["setting"]):
+    for name, text in (setting(text, "--setting") for text in options["setting"]):
         if name not in fields:
             raise InputError(f"{method} has no setting '{name}'{nearest(name, fields)}")
         given[name] = _typed(name, text, type(fields[name].default))
@@ -123,7 +120,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def _reduction(texts: tuple[str, ...]) -> ReductionConfig:
     defaults = {field.name: field.default for field in dataclasses.fields(ReductionConfig)}
     given = {}
-    for name, text in (setting(text) for text in texts):
+    for name, text in (setting(text, "--reduce") for text in texts):
         if name not in defaults:
             raise InputError(f"--reduce has no '{name}'{nearest(name, defaults)}")
         given[name] = _typed(name, text, type(defaults[name]))

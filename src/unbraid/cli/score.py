@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def command(
     elif data is not None:
         raise InputError(f"--data is for encoders (FILE.py:NAME, TorchScript, ONNX); {source} is not one")
     elif run is not None:
-        table = _codes_of(run, _listed(ignore))
+        table = codes_of(run, _listed(ignore))
     else:
         table = read_codes(Path(source), _listed(factors), _listed(codes), _listed(ignore))
     chosen = _listed(metrics) or None
@@ -143,7 +144,8 @@ def _encode(
     return CodeTable(codes, [str(code) for code in range(codes.shape[1])], labels.select(kept))
 
 
-def _codes_of(run: Run, ignore: list[str]) -> CodeTable:
+def codes_of(run: Run, ignore: Sequence[str] = ()) -> CodeTable:
+    """The codes and factors that a run kept."""
     kept = run.representation()
     if not kept.names:
         raise InputError(f"{run.folder} was trained on data without factors; there is nothing to score against")

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unbraid.data.reading import kind_of
-
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -51,6 +49,15 @@ def check_replaceable(path: Path) -> None:
     if not stat.S_ISREG(mode):
         where = f" to {path.readlink()}" if stat.S_ISLNK(mode) else ""
         raise OSError(errno.EINVAL, f"it is {kind_of(mode)}{where}, not a regular file", str(path))
+
+
+def kind_of(mode: int) -> str:
+    """What a file is that is not a regular one."""
+    kinds = {
+        stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+        stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link",
+    }  # fmt: skip
+    return kinds.get(stat.S_IFMT(mode), "something else")
 
 
 def link_target(path: Path) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from unbraid.arguments import checked
 from unbraid.data.declaration import DataSet, Wrapper, own_data_set
 from unbraid.data.factors import FactorData
 from unbraid.data.sets import (
@@ -78,6 +79,7 @@ def declared(name: str) -> DataSet:
     return found if name in CATALOGUE else own_data_set(name, found)
 
 
+@checked
 def load(name: str | Callable[..., FactorData] | DataSet, resolution: int = 64, **settings: object) -> FactorData:
     """Open a data set by name. `unbraid data list` shows them all.
 
@@ -107,12 +109,28 @@ def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
     return load(opened["name"], opened["resolution"], **settings)
 
 
+def user_paths(opened: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of what `load` opened that are files or folders of the user's; all words of a data set of their own.
+
+    What code of the user's own makes of a word is not known: it may open a file of that name.
+    """
+    entry = declared(opened["name"])
+    declarations = [entry.user_files, *(wrapper.user_files for wrapper in WRAPPERS)]
+    keywords = {setting: words for user_files in declarations for setting, words in user_files.items()}
+    if opened["name"] not in CATALOGUE:
+        keywords = dict.fromkeys(entry.settings, ()) | keywords
+    named = {setting: str(value) for setting, value in opened["settings"].items() if setting in keywords and value}
+    return {setting: value for setting, value in named.items() if value not in keywords[setting]}
+
+
 def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a data set for an identity: no path, and no data is opened.
 
     Where a setting names a file or a folder of the user's, a digest of its contents stands for it.
     """
     typed = typed_settings(name, settings)
+    if not typed:
+        return typed
     for user_files in (declared(name).user_files, *(wrapper.user_files for wrapper in WRAPPERS)):
         for setting, keywords in user_files.items():
             if typed.get(setting) and str(typed[setting]) not in keywords:

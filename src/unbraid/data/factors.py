@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
+import io
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from unbraid.arguments import need_whole
 from unbraid.data.labels import Labels, as_labels
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, shown
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+LISTED = 12  # factors that `repr` lists
 Rng = Generator | np.random.Generator | int | None
 Table = Tensor | np.ndarray[Any, Any] | Sequence[Sequence[int]]  # factors (n, k)
 Index = Tensor | np.ndarray[Any, Any] | Sequence[int]  # rows (n,)
@@ -31,7 +39,7 @@ def generator(rng: Rng) -> Generator:
         return rng
     if isinstance(rng, np.random.Generator):
         rng = int(rng.integers(2**63))
-    return Generator().manual_seed(0 if rng is None else int(rng))
+    return Generator().manual_seed(0 if rng is None else need_whole("the seed", rng, 0, 2**64 - 1))
 
 
 def check_resolution(resolution: int, smallest: int = 4, largest: int = 256) -> int:
@@ -39,6 +47,13 @@ def check_resolution(resolution: int, smallest: int = 4, largest: int = 256) -> 
     if isinstance(resolution, bool) or not isinstance(resolution, int) or not smallest <= resolution <= largest:
         raise InputError(f"resolution is {resolution!r}; expected a whole number from {smallest} to {largest}")
     return resolution
+
+
+def _as_tensor(values: Any, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise InputError(f"{name} are {shown(values)}; expected an array of whole numbers") from error
 
 
 def digest(*values: Tensor | None) -> str:
@@ -49,6 +64,13 @@ def digest(*values: Tensor | None) -> str:
             state.update(f"{value.dtype}{tuple(value.shape)}".encode())
             state.update(value.contiguous().numpy().data)
     return state.hexdigest()[:16]
+
+
+def png_element(image: Image.Image) -> str:
+    """A picture as HTML that holds it."""
+    file = io.BytesIO()
+    image.save(file, format="PNG")
+    return f'<img src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
 
 
 class FactorData(ABC):
@@ -80,6 +102,23 @@ class FactorData(ABC):
 
     def __len__(self) -> int:
         return math.prod(self.sizes)
+
+    def __repr__(self) -> str:
+        """`DSprites(737,280 images 64x64x1; shape 3, scale 6, orientation 40, x 32, y 32)`."""
+        channels, height, width = self.image_shape
+        factors = [f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True)]
+        shown = ", ".join([*factors[:LISTED], *(["…"] if len(factors) > LISTED else [])]) or "no factors"
+        return f"{type(self).__name__}({len(self):,} images {height}x{width}x{channels}; {shown})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, and a sheet of images."""
+        return f"<div>{html.escape(repr(self))}</div>{png_element(self.plot())}"
+
+    def plot(self) -> Image.Image:
+        """A contact sheet: random images, and one row per factor in which only that factor changes."""
+        import unbraid  # its public name, imported on first use: data does not depend on pictures
+
+        return unbraid.plot(self)
 
     def images(self, factors: Table, rng: Rng = None) -> Tensor:
         """The images with these factors: (n, k) in, uint8 (n, C, H, W) out. `rng` draws the rest."""
@@ -163,7 +202,7 @@ class FactorData(ABC):
             return ""  # its name says what it holds
         most = max(1, _DIGESTED // math.prod(self.image_shape))
         rows = torch.arange(0, len(self), -(-len(self) // most))
-        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in rows.split(1024)]
+        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in torch.split(rows, 1024)]
         return digest(*(tensor for part in parts for tensor in part))
 
     def column(self, name: str) -> int:
@@ -179,7 +218,7 @@ class FactorData(ABC):
 
     def check_factors(self, factors: Table) -> Tensor:
         """`factors` as int64 (n, k), or an InputError that names the factor that is out of range."""
-        table = torch.as_tensor(factors)
+        table = _as_tensor(factors, "factors")
         if table.ndim != 2 or table.shape[1] != len(self.sizes):
             expected = f"(n, {len(self.sizes)})" + (f" for {', '.join(self.names)}" if self.names else "")
             raise InputError(f"factors have shape {tuple(table.shape)}; expected {expected}")
@@ -196,7 +235,7 @@ class FactorData(ABC):
 
     def check_index(self, index: Index) -> Tensor:
         """`index` as int64 (n,), or an InputError."""
-        rows = torch.as_tensor(index)
+        rows = _as_tensor(index, "rows")
         if rows.shape == (0,):
             return rows.to("cpu", torch.int64)
         if rows.ndim != 1 or rows.is_floating_point() or rows.is_complex() or rows.dtype == torch.bool:

@@ -34,6 +34,7 @@ TIMEOUT = 30.0  # seconds without a byte before a connection counts as broken
 TRIES = 4  # attempts at one mirror without progress
 PAUSE = 1.0  # seconds before the second attempt; doubled for each one after it
 _BLOCK = 1 << 20
+_SPARE = 1 << 30  # bytes of the disk that a file of unknown size leaves free
 _AGENT = "unbraid (a laboratory for disentangled representation learning)"  # some servers refuse urllib's own
 _LASTING = {400, 401, 403, 404, 405, 410, 451}  # answers that another attempt will not change
 
@@ -284,7 +285,7 @@ def _receive(
     if tag.startswith("W/"):
         tag = ""  # a weak tag does not promise the same bytes
     length = answer.headers.get("Content-Length")
-    total = int(length) if length and length.isdigit() else None
+    total = int(length) if length and length.isdecimal() else None
     if answer.status == 206:
         span = answer.headers.get("Content-Range", "")
         total = _total(span)
@@ -307,9 +308,14 @@ def _receive(
     with part.open("r+b" if start else "wb") as writer, bar as advance:
         writer.seek(start)
         advance(start)
+        most = total if total is not None else file.size
         while block := answer.read1(_BLOCK):
-            writer.write(block)
             received += len(block)
+            if most is not None and received > most:
+                raise _MirrorError(f"sends more than {most:,} bytes")
+            if most is None:  # the server does not say how much there is: it may never end
+                room_for(len(block) + _SPARE, part.with_suffix(""))
+            writer.write(block)
             advance(len(block))
     if total is not None and received != total:
         raise _BrokenOffError(f"broke off after {received:,} of {total:,} bytes")

@@ -15,11 +15,13 @@ import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbraid.data.atomic import kind_of
 from unbraid.errors import InputError, MissingError, UnreadableError
 
 if TYPE_CHECKING:  # slow to import, and few need it
@@ -40,7 +42,7 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 
 
 @contextmanager
-def opened(path: Path | str) -> Iterator[IO[bytes]]:
+def opened(path: Path | str) -> Iterator[BufferedReader]:
     """A regular file, open for reading. A pipe or a device is an InputError: reading it might never end."""
     descriptor = _descriptor(path)
     try:
@@ -101,15 +103,6 @@ def _short(path: Path | str) -> str:
     """A path as a message can hold it."""
     text = str(path)
     return text if len(text) <= 300 else f"{text[:140]}…{text[-140:]}"
-
-
-def kind_of(mode: int) -> str:
-    """What a file is that is not a regular one."""
-    kinds = {
-        stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-        stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link",
-    }  # fmt: skip
-    return kinds.get(stat.S_IFMT(mode), "something else")
 
 
 def one_line(error: BaseException) -> str:

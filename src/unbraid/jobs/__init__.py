@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Embed", "Job", "StudyFolder", "Tally", "Train", "Udr", "ordered", "run", "tally"]
 
 _MODULES = {
-    "Embed": "embedding", "Job": "job", "StudyFolder": "folder", "Tally": "schedule", "Train": "training",
+    "Embed": "embedding", "Job": "job", "StudyFolder": "study_folder", "Tally": "schedule", "Train": "training",
     "Udr": "agreement", "ordered": "job", "run": "schedule", "tally": "schedule",
 }  # fmt: skip
 

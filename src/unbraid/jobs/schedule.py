@@ -10,14 +10,15 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.study_folder import StudyFolder
+from unbraid.jobs.study_folder import Planned, StudyFolder
 from unbraid.own import keys_in
 from unbraid.progress import progress
-from unbraid.runs.folder import Folder, now
+from unbraid.runs.folder import Folder, job_folders, now
 from unbraid.runs.kept_code import keep, take
-from unbraid.runs.lease import is_leased, lease
+from unbraid.runs.lease import holder, is_leased, lease
 
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")
@@ -91,7 +92,7 @@ class Tally:
         return ", ".join(f"{self.states[name]} {name}" for name in TALLIED if self.states[name])
 
 
-def tallies(jobs: Sequence[Job], out: Path) -> dict[str, Tally]:
+def tallies(jobs: Sequence[Job | Planned], out: Path) -> dict[str, Tally]:
     """The states of the jobs now, by their labels."""
     study, by_label = StudyFolder(out), dict[str, Tally]()
     for job in jobs:
@@ -108,7 +109,22 @@ def tallies(jobs: Sequence[Job], out: Path) -> dict[str, Tally]:
     return by_label
 
 
-def tally(jobs: Sequence[Job], out: Path) -> Tally:
+def folder_tallies(out: Path) -> dict[str, Tally]:
+    """The states of the jobs that have a folder, by their labels: what can be known without the study's own code."""
+    by_label: dict[str, Tally] = {}
+    for path in job_folders(out / "jobs"):
+        name, _, id = path.name.rpartition("-")
+        result = by_label.setdefault(name, Tally())
+        try:
+            state = Folder(path).state["state"]
+        except InputError:
+            state = "queued"
+        waiting = "running" if is_leased(out / "leases" / id) else "remaining"
+        result.states[state if state in FINISHED else waiting] += 1
+    return by_label
+
+
+def tally(jobs: Sequence[Job | Planned], out: Path) -> Tally:
     """The states of all jobs now."""
     return sum(tallies(jobs, out).values(), Tally())
 
@@ -133,7 +149,8 @@ def run(
     dies, by another. `label` is the caption of the progress bar; `say` gets each message for the user.
     """
     study, plan = StudyFolder(out), ordered(jobs)
-    keep(keys_in(plan), study.out)  # for workers elsewhere, and in case the files change meanwhile
+    for file in keep(keys_in(plan), study.out):  # for workers elsewhere, and in case the files change meanwhile
+        say(f"your {file} changed since this study ran: what was made with it runs anew")
     _inspect(study, plan, thorough, say)
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))
@@ -173,6 +190,8 @@ class _Queue:
         self.running: dict[Future[str], Job] = {}
         self.elsewhere: dict[str, Job] = {}
         """Jobs that another process works on."""
+        self.named: set[str] = set()
+        """Those of them whose process was found to be stopped."""
         self.deaths: Counter[str] = Counter()
 
     def start(self, executor: Executor, workers: int) -> None:
@@ -235,6 +254,9 @@ class _Queue:
                 self.finish(self.elsewhere.pop(job.id), state)
             elif not is_leased(self.study.lease(job)):
                 self.ready.append(self.elsewhere.pop(job.id))
+            elif job.id not in self.named and "stopped" in (process := holder(self.study.lease(job))):
+                self.named.add(job.id)
+                self.say(f"{job.label} ({job.id}) waits for {process}")
 
     def give_up(self, job: Job, reason: str, trace: str | None = None) -> str:
         """Record a failure that the job could not record itself, unless another process works on it by now."""

@@ -16,12 +16,15 @@ from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
 from unbraid.methods import GROUP, METHODS, method_class
-from unbraid.metrics import Protocol, ProtocolLike, as_protocol
+from unbraid.metrics import ProtocolLike, as_protocol
+from unbraid.metrics.protocols import refer_protocol
 from unbraid.own import label, refer, refer_all
 from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
+
+STEP = 0.001  # rough seconds of a step beside its pixels: optimisers, heads, drawing the batch
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,7 @@ class Train(Job):
             if (value := getattr(self, name)) not in known:
                 object.__setattr__(self, name, refer(value, group))
         object.__setattr__(self, "settings", refer_all(self.settings))
-        if not isinstance(self.protocol, Protocol):
-            object.__setattr__(self, "protocol", refer_all(self.protocol))
+        object.__setattr__(self, "protocol", refer_protocol(self.protocol))
 
     @property
     def label(self) -> str:
@@ -100,7 +102,8 @@ class Train(Job):
         network, encoder = self.full_settings.get("network", ""), "codes" not in method.needs
         speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
         encoded = 1 + len({"partners", "labelled_images"} & set(method.needs))  # images per row of a batch
-        return self.images * encoded * self.resolution**2 / speed + scoring
+        training = self.images * encoded * self.resolution**2 / speed * method.cost
+        return training + self.new_steps * STEP + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         self.record_run(folder, needed, self.settings)

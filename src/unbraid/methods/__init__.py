@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from unbraid.data import FactorData
-from unbraid.errors import InputError
+from unbraid.errors import InputError, shown
 from unbraid.methods.ada_gvae import AdaGVAE
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.autoencoder import Autoencoder
@@ -77,4 +77,10 @@ def build(name: str | type[Method], data: FactorData | Spec, settings: Mapping[s
     """A learner by name, for this data, with these settings; its weights come from torch's default generator."""
     method = method_class(name)
     spec = data if isinstance(data, Spec) else Spec.of(data)
-    return method(method.config_class.make(settings or {}), spec)
+    config = method.config_class.make(settings or {})
+    try:
+        return method(config, spec)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate" not in str(error) and "Storage size" not in str(error):
+            raise
+        raise InputError(f"{shown(name)} with these settings needs more memory than there is") from error

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from unbraid.data import FactorData
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, shown
 from unbraid.own import is_reference, refer
 
 T = TypeVar("T")
+MOST = 10**9  # of whatever a setting counts
 
 
 def setting(
@@ -40,7 +41,7 @@ def setting(
 class Config:
     """The settings of a learner. Subclasses add fields with `setting`; values are checked on construction."""
 
-    batch_size: int = setting(64, "images in a batch", low=1, live=True)
+    batch_size: int = setting(64, "images in a batch", low=1, high=1_000_000, live=True)
     learning_rate: float = setting(1e-4, "learning rate of Adam", above=0, live=True)
 
     def __post_init__(self) -> None:
@@ -57,13 +58,15 @@ class Config:
         if expected is float and type(value) is int:
             return Config._check(field, float(value))
         if type(value) is not expected:
-            raise InputError(f"{field.name} is {value!r}; expected {_TYPES.get(expected, expected.__name__)}")
+            raise InputError(f"{field.name} is {shown(value)}; expected {_TYPES.get(expected, expected.__name__)}")
         limits = field.metadata
         own = limits["group"] and is_reference(value)
         if limits["choices"] and value not in limits["choices"] and not own:
-            raise InputError(f"{field.name} is '{value}'{nearest(str(value), limits['choices'])}")
+            raise InputError(f"{field.name} is {shown(value)}{nearest(str(value), limits['choices'])}")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{field.name} is {value}; expected a finite number")
+        if isinstance(value, int) and abs(value) > MOST:
+            raise InputError(f"{field.name} is {shown(value)}; expected at most {MOST:,}")
         if limits["low"] is not None and not value >= limits["low"]:
             raise InputError(f"{field.name} is {value}; expected at least {limits['low']}")
         if limits["above"] is not None and not value > limits["above"]:
@@ -83,7 +86,7 @@ class Config:
         known = {field.name for field in dataclasses.fields(cls)}
         for name in settings:
             if name not in known:
-                raise InputError(f"there is no setting '{name}'{nearest(name, known)}")
+                raise InputError(f"there is no setting {shown(name)}{nearest(str(name), known)}")
         floats = {field.name for field in dataclasses.fields(cls) if type(field.default) is float}
         typed: dict[str, Any] = {
             name: float(value) if name in floats and type(value) is int else value for name, value in settings.items()

@@ -19,9 +19,13 @@ from unbraid.methods.vae import VAE, AutoencoderConfig
 @dataclass(frozen=True)
 class Config(AutoencoderConfig):
     gamma: float = setting(10.0, "weight of the total correlation", low=0, live=True)
-    dimensions: int = setting(1, "dimensions of a feature; the code has latents / dimensions features", low=1)
-    discriminator_layers: int = setting(6, "hidden layers of the discriminator; the paper's table 4 lists 1", low=1)
-    discriminator_width: int = setting(1000, "units in each of them", low=1)
+    dimensions: int = setting(
+        1, "dimensions of a feature; the code has latents / dimensions features", low=1, high=100_000
+    )
+    discriminator_layers: int = setting(
+        6, "hidden layers of the discriminator; the paper's table 4 lists 1", low=1, high=100
+    )
+    discriminator_width: int = setting(1000, "units in each of them", low=1, high=100_000)
     discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
 
 

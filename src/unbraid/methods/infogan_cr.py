@@ -22,13 +22,15 @@ class Config(BaseConfig):
     learning_rate: float = setting(1e-3, "learning rate of the generator's Adam", above=0, live=True)
     discriminator_learning_rate: float = setting(2e-3, "learning rate of the Adam of D and Q", above=0, live=True)
     contrastive_learning_rate: float = setting(2e-3, "learning rate of the Adam of CR", above=0, live=True)
-    latents: int = setting(5, "codes, each uniform from -1 to 1", low=1)
-    noise: int = setting(5, "dimensions of the noise, uniform from -1 to 1 too", low=0)
+    latents: int = setting(5, "codes, each uniform from -1 to 1", low=1, high=100_000)
+    noise: int = setting(5, "dimensions of the noise, uniform from -1 to 1 too", low=0, high=100_000)
     lambda_information: float = setting(0.05, "weight of the information about the codes", low=0, live=True)
     alpha: float = setting(2.0, "weight of the contrastive regularization", low=0, live=True)
     contrastive_from: int = setting(288_000, "steps before the contrastive regularization begins", low=0)
-    channels: int = setting(32, "of the first convolutions, and the generator's last; the others have twice", low=1)
-    generator_steps: int = setting(2, "steps of the generator for one of D and Q", low=1)
+    channels: int = setting(
+        32, "of the first convolutions, and the generator's last; the others have twice", low=1, high=100_000
+    )
+    generator_steps: int = setting(2, "steps of the generator for one of D and Q", low=1, high=10_000)
 
 
 class InfoGANCR(Method):

@@ -20,8 +20,8 @@ from unbraid.methods.config import Config, Spec, setting
 class HeadConfig(Config):
     """Settings of the heads: multitask, table 3."""
 
-    head_width: int = setting(300, "units in a hidden layer of a head", low=1)
-    head_layers: int = setting(3, "hidden layers of a head", low=1)
+    head_width: int = setting(300, "units in a hidden layer of a head", low=1, high=100_000)
+    head_layers: int = setting(3, "hidden layers of a head", low=1, high=100)
     activation: str = setting("relu", "between the layers of a head", choices=("relu", "tanh"))
 
 
@@ -29,9 +29,9 @@ class HeadConfig(Config):
 class TaskConfig(HeadConfig):
     """Settings of an encoder with heads; the defaults are multitask's, appendix C.1."""
 
-    batch_size: int = setting(256, "images in a batch", low=1, live=True)
+    batch_size: int = setting(256, "images in a batch", low=1, high=1_000_000, live=True)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0, live=True)
-    latents: int = setting(8, "dimensions of the code", low=1)
+    latents: int = setting(8, "dimensions of the code", low=1, high=100_000)
     network: str = setting("multitask", "network of the encoder", choices=nets.NETWORKS, group=nets.GROUP)
 
 

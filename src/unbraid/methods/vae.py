@@ -18,7 +18,7 @@ from unbraid.methods.gaussian import Posterior
 class AutoencoderConfig(Config):
     """Settings of every encoder-decoder pair."""
 
-    latents: int = setting(10, "dimensions of the code", low=1)
+    latents: int = setting(10, "dimensions of the code", low=1, high=100_000)
     network: str = setting("assumptions", "encoder and decoder", choices=nets.PAIRS, group=nets.GROUP)
     likelihood: str = setting(
         "bernoulli", "p(x|z): Bernoulli pixels, or Gaussian ones of unit variance", choices=("bernoulli", "gaussian")

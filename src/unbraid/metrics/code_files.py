@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.data.labels import Labels
+from unbraid.data.labels import Labels, as_labels, together
 from unbraid.data.reading import read_arrays
 from unbraid.data.tables import read_table
 from unbraid.errors import InputError, nearest
@@ -31,6 +31,17 @@ class CodeTable:
     code_names: list[str]
     factors: Mapping[str, Any] | Labels
     test: tuple[Array, Mapping[str, Any]] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Of the factors."""
+        return list(self.factors.names if isinstance(self.factors, Labels) else self.factors)
+
+    def whole(self) -> tuple[Any, Labels]:
+        """Codes and labels of all rows, those of the test set last."""
+        if self.test is None:
+            return self.codes, as_labels(self.factors)
+        return np.concatenate([self.codes, self.test[0]]), together(self.factors, self.test[1])[0]
 
 
 def read_codes(

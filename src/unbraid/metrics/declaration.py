@@ -11,6 +11,7 @@ from typing import Any
 from unbraid.metrics._arrays import Scores
 
 Settings = Mapping[str, Any]
+_GIVEN = ("codes", "factors", "test", "rng", "method", "data", "representation")  # parameters that are no settings
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Metric:
     function: Callable[..., Scores]
     reads: str
     """`train`: the training rows. `split`: the training and the test rows. `all`: all rows, to intervene on factors.
-    `codes`: the training codes without factors."""
+    `codes`: the training codes without factors. `model`: the trained method, its data and their representation; such an
+    evaluator scores runs only."""
     asks: str = ""
     """The question that its scores answer, in a few words."""
     range: str = ""
@@ -63,6 +65,4 @@ class Metric:
     def settings(self) -> Settings:
         """Its settings with their defaults."""
         parameters = inspect.signature(self.function).parameters
-        return {
-            name: parameters[name].default for name in parameters if name not in ("codes", "factors", "test", "rng")
-        }
+        return {name: parameter.default for name, parameter in parameters.items() if name not in _GIVEN}

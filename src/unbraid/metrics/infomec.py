@@ -126,7 +126,9 @@ def _explicitness(inputs: Array, unseen: Array, target: Array, truth: Array) -> 
     losses = np.full(len(truth), guess)
     columns = np.searchsorted(model.classes_, truth[known])
     if known.any():
-        losses[known] = -model.predict_log_proba(unseen[known])[np.arange(len(columns)), columns]
+        with np.errstate(divide="ignore"):  # the logarithm of a probability of 0
+            likely = model.predict_log_proba(unseen[known])
+        losses[known] = -likely[np.arange(len(columns)), columns]
     return float(np.clip(1 - losses.mean() / guess, 0, 1))
 
 

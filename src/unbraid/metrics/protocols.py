@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from typing import Any
 
+from unbraid.arguments import check_types
 from unbraid.errors import InputError, nearest
 from unbraid.metrics.declaration import Metric, Settings
+from unbraid.metrics.own_metric import reads, scoring
+from unbraid.own import label, look_up, refer
 
 _MODULES = (
     "mig",
@@ -35,7 +39,22 @@ _MODULES = (
     "active_units",
 )
 SAMPLED = "sampled"  # the prefix of scores of sampled codes
-METRICS: dict[str, Metric] = {name: import_module(f"unbraid.metrics.{name}").DECLARED for name in _MODULES}
+
+
+class _Metrics(dict[str, Metric]):
+    """The metrics by name; a reference in place of a name gives the user's own."""
+
+    def __missing__(self, name: str) -> Metric:
+        found = look_up(name, dict(self), "metric", GROUP)
+        if isinstance(found, Metric):
+            return replace(found, function=scoring(label(name), found.function))
+        if callable(found):
+            return Metric(scoring(label(name), found), reads(found))
+        raise InputError(f"{name} is {found!r}; expected a function of codes and factors, or a Metric")
+
+
+GROUP = "unbraid.metrics"  # of entry points
+METRICS: dict[str, Metric] = _Metrics({name: import_module(f"unbraid.metrics.{name}").DECLARED for name in _MODULES})
 
 
 @dataclass(frozen=True)
@@ -66,6 +85,10 @@ class Protocol:
         for prefix in self.beside:
             if not prefix or "." in prefix or prefix in {*METRICS, SAMPLED}:
                 raise InputError(f"'{prefix}' cannot stand before scores; expected a word that names no metric, no dot")
+        object.__setattr__(self, "metrics", _referred(self.metrics))
+        object.__setattr__(self, "sampled", _referred(self.sampled))
+        beside = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}
+        object.__setattr__(self, "beside", beside)
         for metrics in (self.metrics, self.sampled, *self.beside.values()):
             _check(metrics)
 
@@ -74,6 +97,8 @@ class Protocol:
         parts: list[Part] = []
         for prefix, metrics in {"": self.metrics, **{f"{name}.": given for name, given in self.beside.items()}}.items():
             for metric, settings in metrics.items():
+                if METRICS[metric].reads == "model":
+                    continue
                 full = {**METRICS[metric].settings, **settings}
                 same = [part for part in parts if part.metric == metric and part.full == full]
                 if same:
@@ -81,6 +106,10 @@ class Protocol:
                 else:
                     parts.append(Part(metric, settings, full, [prefix]))
         return parts
+
+    def evaluators(self) -> dict[str, Settings]:
+        """What scores the trained method itself, with its settings."""
+        return {name: settings for name, settings in self.metrics.items() if METRICS[name].reads == "model"}
 
 
 @dataclass(frozen=True)
@@ -94,16 +123,23 @@ class Part:
     prefixes: list[str]
 
 
+def _referred(metrics: Mapping[Any, Settings]) -> dict[str, Settings]:
+    """The same metrics, with references in place of the user's own."""
+    return {name if name in METRICS else refer(name, GROUP): settings for name, settings in metrics.items()}
+
+
 def _check(metrics: Mapping[str, Settings]) -> None:
+    labels = [label(name) for name in metrics]
     for metric, settings in metrics.items():
-        if metric not in METRICS:
-            raise InputError(f"there is no metric '{metric}'{nearest(metric, METRICS)}")
+        if metric not in METRICS and (label(metric) in METRICS or labels.count(label(metric)) > 1):
+            raise InputError(f"there is another metric '{label(metric)}' besides {metric}; give yours another name")
         if not isinstance(settings, Mapping):
             raise InputError(f"settings of '{metric}' are {settings!r}; expected a mapping, such as {{}}")
         known = METRICS[metric].settings
         for setting in settings:
             if setting not in known:
                 raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
+        check_types(METRICS[metric].function, settings)
 
 
 def is_score_of_codes(name: str) -> bool:
@@ -124,11 +160,20 @@ def as_protocol(protocol: ProtocolLike) -> Protocol:
         return Protocol("own", protocol)
     if not isinstance(protocol, str):
         raise InputError(f"protocol is {protocol!r}; expected a name, a Protocol or a mapping from metrics to settings")
-    if protocol not in PROTOCOLS:
-        raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
-    return PROTOCOLS[protocol]
+    found = look_up(protocol, PROTOCOLS, "protocol", _PROTOCOLS)
+    if isinstance(found, Metric) or (callable(found) and not isinstance(found, Protocol)):
+        return Protocol("own", {refer(protocol): {}})
+    return as_protocol(found)
 
 
+def refer_protocol(protocol: ProtocolLike | None) -> ProtocolLike | None:
+    """The same protocol, with references in place of the user's own code."""
+    if isinstance(protocol, Mapping):
+        return _referred(protocol)
+    return refer(protocol, _PROTOCOLS) if isinstance(protocol, str) and protocol not in PROTOCOLS else protocol
+
+
+_PROTOCOLS = "unbraid.protocols"  # of entry points
 _UNSUPERVISED: dict[str, Settings] = {
     "total_correlation": {},
     "wasserstein_correlation": {},
@@ -197,12 +242,19 @@ _ALL = (
     ),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as in its paper
     Protocol("intervention", _APPENDIX_D, seconds=45.0),
-    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y
+    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. Of SAP it says "the
+    # classifier of discrete factors": shape; the ordered ones by squared correlation, as in the code that it follows
     Protocol(
         "intervention_dsprites",
-        {**_APPENDIX_D, "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]}},
+        {
+            **_APPENDIX_D,
+            "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]},
+            "sap": {**_APPENDIX_D["sap"], "classes": [0]},
+        },
         seconds=15.0,
     ),
+    # for 3D Shapes: floor, wall and object hue, scale, shape, orientation
+    Protocol("intervention_shapes3d", {**_APPENDIX_D, "sap": {**_APPENDIX_D["sap"], "classes": [4]}}, seconds=45.0),
     # dlib and later metrics
     Protocol("extended", {**_DLIB, **_NEWER}, seconds=35.0),
     # for numeric factors, continuous or not

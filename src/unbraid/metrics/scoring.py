@@ -26,6 +26,7 @@ from unbraid.metrics._arrays import (
 from unbraid.metrics.declaration import Metric, Settings, Size
 from unbraid.metrics.protocols import METRICS, Part, Protocol, ProtocolLike, as_protocol
 from unbraid.metrics.score_table import ScoreTable
+from unbraid.own import label
 from unbraid.progress import Advance, progress
 
 if TYPE_CHECKING:
@@ -125,13 +126,13 @@ def score(
             if measured.error is not None:
                 if not by_name:
                     raise _refusal(measured.error, data)
-                table.absent[part.metric] = _refusal(measured.error, data).problem
+                table.absent[label(part.metric)] = _refusal(measured.error, data).problem
                 continue
             for column in measured.dropped:
-                partly.setdefault(column, []).append(part.metric)
+                partly.setdefault(column, []).append(label(part.metric))
             present.append(part)
             table |= measured.scores
-            table.arrays |= {prefix + part.metric: measured.arrays for prefix in part.prefixes}
+            table.arrays |= {prefix + label(part.metric): measured.arrays for prefix in part.prefixes}
         if confidence is not None:
             table |= _intervals(table, present, work, confidence, resamples, rng, advance)
         if baseline:
@@ -320,7 +321,7 @@ class _Work:
                     name: _expanded(array, declared.axes.get(name, ""), columns, len(self.labels.names))
                     for name, array in scores.arrays.items()
                 }
-                flat = {_flat(part.metric, name): value for name, value in scores.items()}
+                flat = {_flat(label(part.metric), name): value for name, value in scores.items()}
                 named = {prefix + name: value for prefix in part.prefixes for name, value in flat.items()}
                 return _Measured(named, arrays, dropped)
         return _Measured({}, {}, dropped, error)
@@ -455,7 +456,7 @@ def _baselines(
         table.noise |= work.measure(part, seeds[part.metric], noise, share).scores
         with suppress(InputError):  # settings may name columns that perfect codes do not have
             table.perfect |= work.measure(part, seeds[part.metric], perfect, share).scores
-        table.baseline_rows[part.metric] = len(sets.train[0])
+        table.baseline_rows[label(part.metric)] = len(sets.train[0])
         advance(2, note=part.metric)
 
 

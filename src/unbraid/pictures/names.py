@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from unbraid.own import label
+
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -70,6 +72,7 @@ DATA = {
     "mnist_stl10": Name("MNIST on STL-10"),
     "flowers102": Name("Oxford Flowers"),
     "image_folder": Name("a folder of images"),
+    "hugging_face": Name("Hugging Face", "a Hugging Face data set"),
 }
 METRICS = {
     "beta_vae_score": Name("BetaVAE", "BetaVAE score", "higher"),
@@ -86,6 +89,8 @@ METRICS = {
     "jemmig": Name("JEMMIG", "joint entropy minus MIG", "higher"),
     "dcimig": Name("DCIMIG", "", "higher"),
     "med": Name("MED", "mutual-information-based entropy disentanglement", "higher"),
+    "mcc": Name("MCC", "mean correlation coefficient", "higher"),
+    "linear_r2": Name("Linear R²", "linear R² of rows held out", "higher"),
     "infomec.infom": Name("InfoM", "InfoModularity", "higher"),
     "infomec.infoe": Name("InfoE", "InfoExplicitness", "higher"),
     "infomec.infoc": Name("InfoC", "InfoCompactness", "higher"),
@@ -120,13 +125,13 @@ PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae_score"
 
 def method_name(method: str, long: bool = False) -> str:
     """The papers' spelling; a method of a user's own, such as `mine.py:L1VAE`, has the name of its class."""
-    return _shown(METHODS.get(method), method.rpartition(":")[2], long)
+    return _shown(METHODS.get(method), label(method), long)
 
 
 def data_name(data: str) -> str:
     """The papers' spelling; the original authors' files are called official."""
-    plain = data.removesuffix("_official")
-    return _shown(DATA.get(plain), plain, False) + (" (official)" if data != plain else "")
+    plain = label(data).removesuffix("_official")
+    return _shown(DATA.get(plain), plain, False) + (" (official)" if label(data) != plain else "")
 
 
 def data_order(names: Iterable[str]) -> list[str]:
@@ -149,7 +154,8 @@ def metric_names(*metrics: str, long: bool = False) -> dict[str, str]:
 # Parts of the names of scores, for those that have no name of their own above.
 _HIGHER = (
     "mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", "factor_vae_score", "irs", "infomec",
-    "mig_sup", "jemmig", "dcimig", "med", "retrieved_factors", "dci_es", "downstream", "probes", "accuracy", "udr",
+    "mig_sup", "jemmig", "dcimig", "med", "mcc", "linear_r2",
+    "retrieved_factors", "dci_es", "downstream", "probes", "accuracy", "udr",
     "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness",
 )  # fmt: skip
 _LOWER = (

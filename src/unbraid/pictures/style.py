@@ -42,6 +42,11 @@ def method_mark(method: str) -> str:
     return STYLES[method][1] if method in STYLES else "."
 
 
+def words(text: str) -> str:
+    """Text that Matplotlib shows as it is: names are anybody's, and may hold what it would take for mathematics."""
+    return text.replace("$", r"\$") if text.count("$") > 1 else text
+
+
 def panels(
     rows: int, columns: int, width: float = 2.0, height: float = 1.7, head: float = 0.5, **sharing: Any
 ) -> tuple[Drawing, Array]:

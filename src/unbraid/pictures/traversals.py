@@ -15,8 +15,10 @@ from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics.elbo import ACTIVE
+from unbraid.own import label
 from unbraid.pictures.embeddings import save_umap
 from unbraid.pictures.sheets import Strip, save, save_animation, sheet, tiles
+from unbraid.runs.folder import unlinked
 from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
@@ -81,7 +83,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     """
     rng = generator(rng)
     out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
-    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
+    title = f"{label(config.method)} on {label(config.data['data'])}, {config.steps:,} steps, seed {config.seed}"
     if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
     shown, names = latents(representation), _names(run)
@@ -100,6 +102,14 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     if "codes" in method.needs:
         paths.append(save(unit_traversals(method, images[0], codes[0], title, names), out / "unit_traversals.png"))
     return paths
+
+
+def run_traversals(run: Run, rng: Rng = 0) -> Image.Image:
+    """What each latent of a run changes in one of its images, as in the traversals.png of `show`."""
+    rng, method, config, representation = generator(rng), run.method(), run.config, run.representation()
+    _, codes = _examples(run, method, representation, None, 1, rng)
+    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
+    return _traversal_sheet(method, codes[0], latents(representation), title, _names(run))
 
 
 def _examples(
@@ -141,7 +151,7 @@ def unit_traversals(
 
 def _names(run: Run) -> dict[str, str]:
     """What people called the latents in the explorer, where they did."""
-    path = run.folder / "names.json"
+    path = unlinked(run.folder / "names.json")
     return read_names(path, run.config.id) if path.is_file() else {}
 
 

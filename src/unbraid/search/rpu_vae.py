@@ -34,15 +34,16 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid.arguments import need_number, need_whole
 from unbraid.data import FactorData, Subset, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
 from unbraid.methods import method_class
-from unbraid.metrics import ProtocolLike
+from unbraid.metrics import ProtocolLike, as_protocol
 from unbraid.pictures.traversals import show
-from unbraid.runs.folder import Folder
+from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
 from unbraid.search.history import History
 from unbraid.search.metaepochs import (
@@ -68,9 +69,11 @@ class RPUConfig:
     """When it stops, and its populations."""
 
     population: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=100, patience=6))
-    """Of every metaEpoch, which ends when the best UDR no longer moves."""
+    """Of the first metaEpoch, which ends when the best UDR no longer moves."""
     final: PopulationConfig = field(default_factory=lambda: PopulationConfig(generations=15))
     """The last one, by all surrogate labels."""
+    leaf: PopulationConfig | None = None
+    """Of the metaEpochs of leaf-runs, on what remains of the data; None for the same as `population`."""
     leaf_runs: int = 3
     threshold: float = 0.1
     """A metaEpoch whose best UDR is below has learned nothing, and ends its leaf-run."""
@@ -79,10 +82,9 @@ class RPUConfig:
     """Of all of them; the seeds in the populations' own settings are not used."""
 
     def __post_init__(self) -> None:
-        if self.leaf_runs < 0:
-            raise InputError(f"leaf_runs is {self.leaf_runs}; expected at least 0")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}; expected at least 0")
+        need_whole("leaf_runs", self.leaf_runs)
+        need_whole("seed", self.seed)
+        need_number("threshold", self.threshold)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def rpu(
     Arguments are those of `evolve`; `protocol` says how the last model is scored against factors. With another number
     of leaf-runs than before, finished leaf-runs are kept, and a last population is trained for that number.
     """
+    if protocol is not None:
+        as_protocol(protocol)  # a wrong one is an error before training, not after
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
     fixed = dict(settings or {})
     if not method_class(method).gaussian:
@@ -145,6 +149,7 @@ def _begin(
     models = {"method": method, "settings": full_settings(method, settings), "data": data.describe()}
     record = json.loads(json.dumps({**models, "precision": precision, **rules}))
     clear_parts(folder.folder)
+    refuse_run(folder.folder)
     if folder.path("rpu").exists():
         present = folder.read_json("rpu")
         if names := [name for name in sorted(present.keys() | record.keys()) if present.get(name) != record.get(name)]:
@@ -201,9 +206,10 @@ class _Recursion:
     def meta_epoch(self, leaf: int, number: int, rows: Array) -> MetaEpoch:
         """Train a population on these rows, and label them with its best model."""
         epoch = MetaEpoch(leaf, number, rows)
+        rules = (self.config.leaf if leaf else None) or self.config.population
         history = self.evolve(
             Subset(self.data, torch.from_numpy(rows)) if leaf else self.data,
-            replace(self.config.population, seed=self.seed(number, f"leaf-run {leaf}")),
+            replace(rules, seed=self.seed(number, f"leaf-run {leaf}")),
             f"{epoch.name}/population",
             score="udr",
             protocol=None,

@@ -14,9 +14,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from unbraid.arguments import need_number, need_whole
 from unbraid.errors import InputError, nearest
 from unbraid.search.hyperparameters import STARTS, Hyperparameter, Rng, explore, starts
 
+_MOST = 10**12  # of anything that is counted
 EXPLOITS = ("truncation", "none")
 Model = TypeVar("Model")
 
@@ -58,10 +60,10 @@ class PopulationConfig:
     def __post_init__(self) -> None:
         for name in ("size", "founders", "generations", "models", "images", "steps", "attempts", "patience"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} is {value}; expected at least 1")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}; expected at least 0")
+            if value is not None:
+                need_whole(name, value, 1, _MOST)
+        need_whole("seed", self.seed)
+        need_number("tolerance", self.tolerance, 0)
         if self.images is not None and self.steps is not None:
             raise InputError("images and steps both set the length of a generation; expected one of them")
         for name, value, known in (("exploit", self.exploit, EXPLOITS), ("start", self.start, STARTS)):

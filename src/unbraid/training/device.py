@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from unbraid.errors import InputError
+from unbraid.errors import InputError, shown
 
 
 def keep_freed_memory() -> None:
@@ -36,18 +36,20 @@ def resolve_device(device: str) -> torch.device:
     try:
         chosen = torch.device(device)
         torch.empty(1, device=chosen)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"device '{device}' cannot be used: {reason}; try auto or cpu") from error
+    except (RuntimeError, AssertionError, TypeError, ValueError, NotImplementedError) as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise InputError(f"device {shown(device)} cannot be used: {reason}; try auto or cpu") from error
+    if chosen.type == "meta":
+        raise InputError("device 'meta' holds no numbers; try auto or cpu")
     return chosen
 
 
 def resolve_precision(precision: str, device: torch.device) -> str:
     """`auto` is bf16 where the hardware computes in it, else fp32."""
-    if precision in ("fp32", "bf16"):
-        return precision
+    if precision not in ("fp32", "bf16", "auto") or not isinstance(precision, str):
+        raise InputError(f"precision is {shown(precision)}; expected fp32, bf16 or auto")
     if precision != "auto":
-        raise InputError(f"precision is '{precision}'; expected fp32, bf16 or auto")
+        return precision
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     native = device.type == "cpu" and torch.cpu.get_capabilities().get("avx512_bf16", False)

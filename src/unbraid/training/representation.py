@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from unbraid.arguments import checked, need_whole
 from unbraid.data import ArrayData, FactorData, load
 from unbraid.data.factors import Rng, generator
 from unbraid.errors import InputError
@@ -47,6 +48,10 @@ class Representation:
         """The factors (n, k), as floats with NaN for missing labels if there are any."""
         missing = self.factors < 0
         return self.factors.double().masked_fill(missing, torch.nan) if bool(missing.any()) else self.factors
+    def __repr__(self) -> str:
+        """`Representation(5,000 rows, 10 codes; shape 3, scale 6)`."""
+        factors = ", ".join(f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True))
+        return f"Representation({len(self.codes):,} rows, {self.codes.shape[1]} codes; {factors or 'no factors'})"
 
     def draw(self, rng: Rng = 0) -> Tensor:
         """Codes drawn from q(z|x) of a Gaussian encoder, float32 (n, d)."""
@@ -54,6 +59,7 @@ class Representation:
         return self.codes + torch.exp(self.logvar / 2) * torch.randn(self.codes.shape, generator=generator(rng))
 
 
+@checked
 def represent(
     encoder: Any,
     data: Any,
@@ -76,15 +82,12 @@ def represent(
     by weight, and may repeat.
     """
     data = as_data(data)
-    if batch < 1:
-        raise InputError(f"batch is {batch}; expected at least 1")
-    if samples is not None and samples < 1:
-        raise InputError(f"samples is {samples}; expected at least 1")
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder)
     keep_freed_memory()
     rng = generator(rng)
-    limit = WHOLE if samples is None else samples
+    limit = WHOLE if samples is None else need_whole("samples", samples, 1)
+    need_whole("batch", batch, 1)
     whole = len(data) <= limit and data.weights is None
     if whole:
         rows = torch.arange(len(data))

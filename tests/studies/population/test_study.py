@@ -34,11 +34,17 @@ def test_the_papers_scale_is_the_papers() -> None:
         (data, seed) for data in ("dsprites", "shapes3d_official") for seed in range(5)
     }
     assert {(job.config.population.size, job.config.final.size, job.config.leaf_runs) for job in recursions} == {
-        (56, 56, 3)
+        (56, 28, 3)
     }
+    assert {job.config.final.founders for job in recursions} == {56}, "the released code keeps half of 56"
+    assert {job.base.settings["network"] for job in recursions} == {"population"}
     assert sum(isinstance(job, Train) and job.method in SIX for job in plan) == 2 * 6 * 6 * 50
     by_mig = [job for job in plan if isinstance(job, Evolve) and job.approach == BY_MIG]
-    assert {job.population.generations for job in by_mig} == {26}
+    assert {(job.population.founders, job.population.size, job.population.generations) for job in by_mig} == {
+        (56, 28, 26)
+    }
+    single = next(job for job in plan if isinstance(job, Train))
+    assert (single.full_settings["learning_rate"], single.full_settings["batch_size"]) == (1e-4, 64)
     few = [job.score.labels for job in plan if isinstance(job, Evolve) and job.approach == BY_FEW]
     assert few == [1000] * 5
 
@@ -47,8 +53,7 @@ def test_the_papers_scale_is_the_papers() -> None:
 def test_what_is_compared_at_the_same_budget_has_it(scale: str) -> None:
     chosen = SCALES[scale]
     populations = [job for job in jobs(scale) if isinstance(job, Evolve)]
-    spent = {job.approach: job.population.size * job.population.generations * (job.population.images or 0)
-             for job in populations}  # fmt: skip
+    spent = {job.approach: job.population.member_generations * (job.population.images or 0) for job in populations}
     assert set(spent) == {BY_MIG, BY_DCI, BY_FEW, CHOSEN_FEW, SEARCH_FEW}
     assert len(set(spent.values())) == 1
     for job in jobs(scale):
@@ -73,7 +78,25 @@ def test_settings_of_the_desk_are_ones_the_methods_take() -> None:
             for config in (job.config.population, job.config.final):
                 check_space(job.base.method, config.space or {}, job.base.settings)
         elif isinstance(job, Train):
-            assert job.full_settings["latents"] == 6
+            assert (job.full_settings["latents"], job.full_settings["pixel_weight"]) == (10, 4.0)
+
+
+def test_baselines_draw_from_the_start_values_of_the_populations() -> None:
+    space = SCALES["desk"].space or {}
+    single = [job for job in jobs("desk") if isinstance(job, Train)]
+    for name in ("learning_rate", "batch_size"):
+        assert {job.settings[name] for job in single} == set(space[name].start)
+    for job in single:
+        if job.method == "annealed_vae":
+            assert job.settings["threshold"] == job.steps // 3
+        if job.method == "factor_vae":
+            assert job.settings["discriminator_learning_rate"] == job.settings["learning_rate"]
+
+
+def test_the_desk_run_fits_an_hour_on_two_cores() -> None:
+    seconds = [job.seconds for job in ordered(jobs("desk"))]
+    assert max(seconds) < sum(seconds) / 2, "so that two cores share it"
+    assert sum(seconds) / 2 < 3_900
 
 
 def test_where_a_population_lives_is_no_part_of_what_it_is() -> None:

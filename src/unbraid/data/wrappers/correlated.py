@@ -13,7 +13,7 @@ from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData
 from unbraid.data.user_files import read_array
 from unbraid.data.wrappers.selection import Selection
-from unbraid.errors import InputError
+from unbraid.errors import InputError, shown
 
 
 class Correlated(Selection):
@@ -54,7 +54,10 @@ def _bell(sizes: tuple[int, int], strength: float) -> Tensor:
 
 
 def _joint(pair: tuple[str, str], table: Tensor | np.ndarray[Any, Any], sizes: tuple[int, int]) -> Tensor:
-    joint = torch.as_tensor(table, dtype=torch.float64)
+    try:
+        joint = torch.as_tensor(table, dtype=torch.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the joint table of {pair} is {shown(table)}; expected numbers") from error
     if tuple(joint.shape) != sizes:
         raise InputError(f"the joint table of {pair} has shape {tuple(joint.shape)}; expected {sizes}")
     if not bool((joint >= 0).all() and joint.isfinite().all() and joint.sum() > 0):

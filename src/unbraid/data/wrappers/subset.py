@@ -7,11 +7,14 @@ from itertools import pairwise
 
 import torch
 
+from unbraid.arguments import checked, need_whole
 from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData, Index, Rng, generator
 from unbraid.data.user_files import read_array
 from unbraid.data.wrappers.selection import Selection
 from unbraid.errors import InputError
+
+MOST_DRAWS = 10**9  # eight gigabytes of row numbers
 
 
 class Subset(Selection):
@@ -22,6 +25,7 @@ class Subset(Selection):
         super().__init__(data, rows, None if data.weights is None else data.weights[rows])
 
 
+@checked
 def split(data: FactorData, fractions: Sequence[float], rng: Rng) -> list[Subset]:
     """Disjoint random subsets with these fractions of the rows; rows beyond the sum of the fractions are in none."""
     if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:
@@ -38,7 +42,7 @@ def with_coarse(data: FactorData, coarse: str = "") -> FactorData:
     for part in coarse.split(","):
         name, _, step = part.partition("=")
         column = data.column(name)
-        if not step.isdigit() or not 0 < int(step) <= data.sizes[column]:
+        if not step.isdecimal() or not 0 < int(step) <= data.sizes[column]:
             raise InputError(f"coarse is '{coarse}'; expected factors with steps from 1 to their size, as x=4,y=4")
         keep &= factors[:, column] % int(step) == 0
     return Subset(data, keep.nonzero().flatten())
@@ -58,8 +62,7 @@ def with_row_file(data: FactorData, row_file: str = "") -> Subset:
 
 def with_draws(data: FactorData, draws: int = 0, draws_seed: int = 0) -> Selection:
     """A set of this many random rows of `data`, by weight and with repetition, as a data set of its own."""
-    if draws < 1:
-        raise InputError(f"draws is {draws}; expected at least 1")
+    need_whole("draws", draws, 1, MOST_DRAWS)
     drawn = Selection(data, data.sample_index(draws, draws_seed), None)
     drawn.held_out = data.held_out
     return drawn

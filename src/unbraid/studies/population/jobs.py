@@ -24,21 +24,27 @@ from unbraid.data.reading import read_arrays
 from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.job import Job
 from unbraid.jobs.results import read_results, write_results
-from unbraid.metrics import ProtocolLike, mig
+from unbraid.metrics import METRICS, ProtocolLike, mig
 from unbraid.metrics import score as score_codes
 from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.run import Run
 from unbraid.search import History, RPUConfig, evolve, lineage, read_history, rpu
 from unbraid.search.fitness import Score
+from unbraid.search.reduction import ReductionConfig, active_latents, mean_kl
 from unbraid.search.rules import PopulationConfig
-from unbraid.training.representation import represent
+from unbraid.training.representation import Representation, represent
 
 Array = np.ndarray[Any, Any]
 Row = dict[str, Any]
 RPU, BY_UDR = "rpu", "pbt-udr"  # the approaches of an rPU-VAE's last model, and of its first metaEpoch's
 MODELS = 5  # of a member that is judged by UDR
-MODEL, STEP = 0.4, 0.007  # rough seconds of a model beside its training, and of a step beside its pixels
+MODEL, STEP = 0.4, 0.001  # rough seconds of a model beside its training, and of a step beside its pixels
+SCORED, FITTED = 6.0, 0.0008  # of scoring the best model, and of a fitness that fits predictors, per row
+SETTLED = 20  # generations until a population comes to rest, about
+LATER = 1.5  # metaEpochs of a leaf-run behind the first, about
 SHUFFLES, POINTS = 20, 20_000  # of `knowledge`: shuffled codes, and rows at most
+ACTIVE = ReductionConfig().active
+SAMPLES = 4_000  # rows on which each generation is looked at
 
 
 @dataclass(frozen=True)
@@ -106,9 +112,14 @@ class Evolve(Job):
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write the folder `population` and its best model."""
-        history = grown(self.base, self.population, self.score, folder)
-        kept = history_row(history.table, self.approach, self.base.data, self.population.seed)
-        write_results(folder, models=[best_row(history, folder, self.population, self.score)], histories=[kept])
+        history, seed = grown(self.base, self.population, self.score, folder), self.population.seed
+        known = known_row(history.best, self.base, self.approach, seed)
+        write_results(
+            folder,
+            models=[best_row(history, folder, self.population, self.score)],
+            histories=[history_row(history.table, self.approach, self.base.data, seed)],
+            known=[known],
+        )
 
 
 @dataclass(frozen=True)
@@ -128,13 +139,27 @@ class Recursive(Job):
         return self.base.content() if name == "base" else value
 
     @property
+    def parts(self) -> list[tuple[float, PopulationConfig, Score]]:
+        """Its populations, and how many of each there are, about."""
+        config = self.config
+        first, leaf = (
+            replace(one, generations=min(one.generations, SETTLED))
+            for one in (config.population, config.leaf or config.population)
+        )
+        return [
+            (1, first, Score("udr")),
+            (LATER * config.leaf_runs, replace(leaf, images=leaf.images or 10_000), Score("udr")),
+            (1 + config.leaf_runs, config.final, Score("mig")),
+        ]
+
+    @property
     def seconds(self) -> float:
-        """As if every leaf-run had two metaEpochs of few images, and populations came to rest in 20 generations."""
-        config = replace(self.config.population, generations=min(self.config.population.generations, 20))
-        epoch = population_seconds(self.base, config, Score("udr"))
-        later = population_seconds(self.base, replace(config, images=config.images or 10_000), Score("udr"))
-        final = population_seconds(self.base, self.config.final, Score("mig"))
-        return epoch + 2 * self.config.leaf_runs * later + (1 + self.config.leaf_runs) * final
+        return sum(count * population_seconds(self.base, config, score) for count, config, score in self.parts)
+
+    @property
+    def images(self) -> float:
+        """That all its models are trained on, about."""
+        return sum(count * population_images(self.base, config, score) for count, config, score in self.parts)
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write the folder `rpu`, the first metaEpoch's best model, and the last one of each number of leaf-runs."""
@@ -156,10 +181,17 @@ class Recursive(Job):
         if not finals:
             reason = f"no label to train the last population by: {outcomes[-1].stop}"
             finals = [{"state": "failed", "reason": reason, "trained": spent[-1]}]
+        known = [
+            {"leaf_runs": leaves, **known_row(outcome.final.best, base, RPU, seed, self.config.reduction.active)}
+            for leaves, outcome in enumerate(outcomes)
+            if outcome.final is not None
+        ]
         first = read_history(out / "metaepoch1" / "population")
         rows = [{"data": base.data, "seed": seed, **learned(row, data, out)} for row in epochs.to_dict("records")]
         models = [first_row(first, base, folder, self.config), *finals]
-        write_results(folder, models=models, metaepochs=rows, histories=[history_row(first, BY_UDR, base.data, seed)])
+        histories = [history_row(first, BY_UDR, base.data, seed)]
+        progress = generation_rows(first, base, out, self.config)
+        write_results(folder, models=models, metaepochs=rows, histories=histories, known=known, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -178,7 +210,9 @@ class Match(Job):
 
     @property
     def seconds(self) -> float:
-        return self.rival.seconds
+        images = self.rival.images
+        one = (self.population.images or max(self.rival.base.rows, 10_000)) * self.population.generations
+        return self.rival.base.seconds(images, images / one) + SCORED
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write the folder `population` and its best model, with the `size` of the search."""
@@ -195,11 +229,17 @@ def models_of(config: PopulationConfig, score: Score) -> int:
     return config.models or (MODELS if score.metric == "udr" else 1)
 
 
+def population_images(base: Base, config: PopulationConfig, score: Score) -> float:
+    """Images that all models of a population are trained on."""
+    return config.member_generations * models_of(config, score) * (config.images or max(base.rows, 10_000))
+
+
 def population_seconds(base: Base, config: PopulationConfig, score: Score) -> float:
     """About how long a population takes on one core."""
     models = config.member_generations * models_of(config, score)
-    images = config.images or max(base.rows, 10_000)
-    return base.seconds(models * images, models)
+    fits = score.metric != "udr" and METRICS[score.metric].reads == "split"
+    fitness = FITTED * score.rows * config.member_generations if fits else 0.0
+    return base.seconds(population_images(base, config, score), models) + fitness + SCORED
 
 
 def grown(base: Base, config: PopulationConfig, score: Score, folder: Path) -> History:
@@ -255,6 +295,47 @@ def first_row(table: pd.DataFrame, base: Base, folder: Path, config: RPUConfig) 
     }
 
 
+def known_row(run: Run, base: Base, approach: str, seed: int, active: float = ACTIVE) -> Row:
+    """What the active latents of a model know of each factor of the whole data."""
+    encoded = run.representation()
+    latents, kl = _active(encoded, active)
+    return {
+        "approach": approach, "data": base.data, "seed": seed, "latents": latents, "kl": kl,
+        "knows": _knows(encoded.codes.numpy()[:, latents], encoded.factors.numpy(), encoded.names),
+    }  # fmt: skip
+
+
+def generation_rows(table: pd.DataFrame, base: Base, out: Path, config: RPUConfig) -> list[Row]:
+    """What the best model of each generation of the first metaEpoch knows, on some of the data."""
+    data, rows = base.open(), []
+    for generation, members in table.dropna(subset=["score"]).groupby("generation"):
+        best = members.loc[members["score"].idxmax()]
+        run = Run(out / "metaepoch1" / "population" / str(best["run"]))
+        encoded = represent(run.method(), data, config.seed, samples=min(len(data), SAMPLES))
+        latents, kl = _active(encoded, config.reduction.active)
+        rows.append({
+            "data": base.data, "seed": config.seed, "generation": int(str(generation)), "udr": float(best["score"]),
+            "latents": latents, "kl": kl,
+            "knows": _knows(encoded.codes.numpy()[:, latents], encoded.factors.numpy(), data.names),
+        })  # fmt: skip
+    return rows
+
+
+def _active(encoded: Representation, threshold: float) -> tuple[list[int], list[float]]:
+    """The active latents, and the mean KL of each; of an encoder without a KL all latents."""
+    if encoded.logvar is None:
+        return list(range(encoded.codes.shape[1])), []
+    kl = mean_kl(encoded.codes.numpy(), encoded.logvar.numpy())
+    latents = active_latents(kl, threshold)
+    return latents, kl[latents].tolist()
+
+
+def _knows(codes: Array, factors: Array, names: Sequence[str]) -> list[dict[str, float]]:
+    """For each latent, the share of each factor that it tells."""
+    shares = knowledge(codes, factors) if codes.shape[1] else np.empty((0, len(names)))
+    return [dict(zip(names, latent, strict=True)) for latent in shares.round(4).tolist()]
+
+
 def learned(row: Mapping[str, Any], data: FactorData, out: Path) -> Row:
     """A row of `metaepochs.csv`, with what each active latent knows of each factor of the data it was trained on."""
     name = f"leaf{row['leaf']}/metaepoch{row['metaepoch']}" if row["leaf"] else f"metaepoch{row['metaepoch']}"
@@ -265,12 +346,11 @@ def learned(row: Mapping[str, Any], data: FactorData, out: Path) -> Row:
     arrays = read_arrays(out / name / "labels.npz", "labels")
     rows, labels, latents, kl = (arrays[key] for key in ("rows", "labels", "latents", "kl"))
     factors = data.factors_at(torch.from_numpy(rows)).numpy()
-    shares = knowledge(labels, factors) if len(latents) else np.empty((0, len(data.names)))
     return {
         **line,
         "latents": latents.tolist(),
         "kl": kl[latents].tolist(),
-        "knows": [dict(zip(data.names, latent, strict=True)) for latent in shares.round(4).tolist()],
+        "knows": _knows(labels, factors, data.names),
         "values": {factor: len(np.unique(column)) for factor, column in zip(data.names, factors.T, strict=True)},
     }
 

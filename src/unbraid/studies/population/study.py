@@ -98,10 +98,11 @@ SCALES = {
         },
         seeds={"dsprites": 5, "shapes3d": 3},
         matches=3,
-        supervised=PopulationConfig(size=5, generations=5, images=11_500),
+        supervised=PopulationConfig(size=4, generations=5, images=11_500),
         recursive=RPUConfig(
             population=PopulationConfig(size=4, generations=5, images=11_500, patience=2, tolerance=0.01),
-            final=PopulationConfig(size=5, generations=5, images=11_500),
+            final=PopulationConfig(size=4, generations=5, images=11_500),
+            leaf=PopulationConfig(size=3, generations=4, images=6_000, patience=2, tolerance=0.01),
             leaf_runs=2,
         ),
         images=57_500,
@@ -124,7 +125,7 @@ SCALES = {
         data={"shapes3d": {"coarse": "floor_hue=2,wall_hue=2,object_hue=5,scale=7,shape=3,orientation=14"}},
         seeds={"shapes3d": 1},
         matches=1,
-        supervised=PopulationConfig(size=2, founders=3, generations=2, images=160),
+        supervised=PopulationConfig(size=2, generations=2, images=160),
         recursive=RPUConfig(
             population=PopulationConfig(size=2, generations=2, models=2, images=800),
             final=PopulationConfig(size=2, generations=1, images=160),
@@ -180,7 +181,8 @@ def _base(scale: Scale, data: str, method: str = "beta_tc_vae", more: Settings |
 def _recursive(scale: Scale, data: str, seed: int) -> Recursive:
     config = scale.recursive
     population, final = (replace(one, space=scale.space) for one in (config.population, config.final))
-    return Recursive(_base(scale, data), replace(config, population=population, final=final, seed=seed))
+    leaf = None if config.leaf is None else replace(config.leaf, space=scale.space)
+    return Recursive(_base(scale, data), replace(config, population=population, final=final, leaf=leaf, seed=seed))
 
 
 def _upper(scale: Scale, data: str, seed: int) -> Evolve:
