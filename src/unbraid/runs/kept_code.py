@@ -8,18 +8,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.own import Source, known, register, trusted
 from unbraid.own.references import keys_in, unkept
+from unbraid.own.sources import KEY
 
 FOLDER = "code"
 _ABOUT = "source.json"
+_KEY = re.compile(rf"[0-9a-f]{{{KEY}}}")
 _MOST = 10_000_000  # bytes of a source
+
+
+class UntrustedError(InputError):
+    """A folder holds code that has not been run here before, and nobody said that it may be."""
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        file = folder / FOLDER / source.key / source.main
+        super().__init__(
+            f"{folder} runs code that has not been run here before: {file}; read it, and if you trust it, repeat this "
+            "with --trust (in Python, trust=True)"
+        )
 
 
 def keep(keys: Iterable[str], folder: Path) -> list[str]:
@@ -57,6 +71,8 @@ def _about(kept: Path) -> tuple[str, Path] | None:
 def read_kept(key: str, folder: Path) -> Source:
     """The source that is kept below a folder of results; an InputError where it is not whole. Nothing is imported."""
     kept = folder / FOLDER / key
+    if not _KEY.fullmatch(key):
+        raise InputError(f"{folder} names code by '{key}'; expected {KEY} digits of a digest")
     try:
         _read(kept / _ABOUT, folder)
         names = [path.relative_to(kept).as_posix() for path in sorted(kept.rglob("*.py"))]
@@ -118,9 +134,5 @@ def admit(folder: Path, record: Any, trust: bool) -> None:
         if known(key) is None:
             source = read_kept(key, folder)
             if not (trust or trusted(source.digest)):
-                where = folder / FOLDER / key
-                raise InputError(
-                    f"{folder} runs code that has not been run here before: {PurePosixPath(source.main).name} in "
-                    f"{where}; read it, and if you trust it, repeat this with --trust (in Python, trust=True)"
-                )
+                raise UntrustedError(folder, source)
             register(source)
