@@ -1,6 +1,6 @@
 """Whether the contrastive study's desk data has the paper's order of difficulty: digits easy, backgrounds hard.
 
-    python bench/contrastive_desk.py [--steps 600] [--seeds 1] [--try digit_size=0.5] [--set head_norm=true]
+    python bench/contrastive_desk.py [--only plain] [--steps 700] [--try blend=0.4] [--set head_norm=true]
 
 Trains plain models of the desk scale on both variants, and supervised ones, on its own data and settings or with those
 given, and prints what r and z tell on test images, with the seconds of a step. No regularized model is looked at: what
@@ -37,8 +37,8 @@ def value(text: str) -> tuple[str, Any]:
         return name, word
 
 
-def chosen(scale: str, seeds: int) -> list[Probe]:
-    """The probes of plain and supervised models."""
+def chosen(scale: str, seeds: int, only: str = "") -> list[Probe]:
+    """The probes of plain and supervised models, or of one of the two."""
     plain = {"lambda_info_min", "lambda_ortho", "lambda_p_ortho", "lambda_hessian"}
     return [
         job
@@ -47,6 +47,7 @@ def chosen(scale: str, seeds: int) -> list[Probe]:
         and job.model.seed < seeds
         and job.model.full_settings["head"] != "whole"
         and not any(job.model.full_settings[name] for name in plain)
+        and only in ("", NAMES[job.model.full_settings["positives"] == "disjoint"])
     ]
 
 
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, help="of a plain model; by default those of the desk")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--only", choices=NAMES, default="")
     parser.add_argument("--try", dest="data", type=value, action="append", default=[], help="a setting of the data")
     parser.add_argument("--set", dest="settings", type=value, action="append", default=[], help="one of the method")
     parser.add_argument("--tiny", action="store_true", help="the least of everything: does it run?")
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     scale = "smoke" if options.tiny else "desk"
     steps = options.steps or SCALES[scale].steps
     print(f"{'variant':8}{'model':12}{'steps':>7}{'ms':>6}   what r and z tell, in percent")
-    for probe in chosen(scale, 1 if options.tiny else options.seeds)[: 1 if options.tiny else None]:
+    for probe in chosen(scale, options.seeds, options.only)[: 1 if options.tiny else None]:
         model: Train = replace(
             probe.model,
             steps=probe.model.steps * steps // SCALES[scale].steps,
