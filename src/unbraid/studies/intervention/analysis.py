@@ -134,6 +134,8 @@ def rank_table(models: Models) -> pd.DataFrame:
 def sweep_table(models: Models) -> pd.DataFrame:
     """Difficulty by other steps, rates and widths: how alike it ranks FactorVAE models, and how high it is."""
     rows: Rows = []
+    if not np.isfinite(models.factor_vaes(USUAL)[models.ranked]).any():
+        return pd.DataFrame()
     for column in SWEPT:
         row: dict[str, Any] = {"changed": column.rpartition(".")[2].replace("_", " ")}
         for index in models.ranked:
@@ -142,8 +144,7 @@ def sweep_table(models: Models) -> pd.DataFrame:
             row[f"{data}, rank correlation"] = cell(rank_correlation(usual, other), ".2f")
             row[f"{data}, nats"] = f"{average(other):.1f} for {average(usual):.1f}"
         rows.append(row)
-    frame = pd.DataFrame(rows)
-    return frame if len(frame.columns) > 1 and frame.iloc[:, 1].ne("").any() else pd.DataFrame()
+    return pd.DataFrame(rows)
 
 
 def candidate_table(models: Models) -> pd.DataFrame:
