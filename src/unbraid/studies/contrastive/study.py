@@ -82,7 +82,7 @@ SCALES = {
         own={"supervised": {"centred": True}},
     ),
     # 65 minutes on two cores. As in the paper digits are easy and backgrounds are hard: digits are larger, and
-    # each scene is mixed with another, which has up to half of the weight (`bench/contrastive_desk.py` tries others).
+    # each scene is dimmed and mixed with another, with up to 0.6 of the weight (`bench/contrastive_desk.py` tries others).
     # Neither cropped nor mirrored: at 32x32 one location is few pixels from the next.
     "desk": Scale(
         steps=700,
@@ -91,7 +91,7 @@ SCALES = {
         rows=3_000,
         resolution=32,
         data={
-            "digits": "sklearn", "backgrounds": "scenes", "digit_size": 0.6, "brightness": 1.0, "blend": 0.5,
+            "digits": "sklearn", "backgrounds": "scenes", "digit_size": 0.6, "brightness": 0.85, "blend": 0.6,
         },
         shared={
             "network": "resnet_tiny", "latents": 64, "batch_size": 64, "learning_rate": 3e-3, "temperature": 0.1,
