@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "Compare a method with others in one command, and write a page about it.",
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
+    "discover": "Find the factors of a folder of pictures.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
@@ -42,7 +43,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Data": ("data",),
-    "Train": ("demo", "train", "population", "rpu"),
+    "Train": ("demo", "discover", "train", "population", "rpu"),
     "Measure": ("score", "probe", "encode", "export", "import"),
     "Look": ("show", "explore", "retrieve", "runs", "report"),
     "Study": ("compare", "study"),
@@ -66,7 +67,7 @@ def app() -> None:
     """A laboratory for disentangled representation learning."""
 
 
-RESUMED = ("compare", "data get", "demo", "population", "rpu", "study run", "train")
+RESUMED = ("compare", "data get", "demo", "discover", "population", "rpu", "study run", "train")
 """Commands that resume when they are run again."""
 
 
