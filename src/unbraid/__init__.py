@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unbraid import metrics as metrics
     from unbraid.explorer.page import explore as explore
     from unbraid.metrics import score as score
+    from unbraid.pictures.plots import plot as plot
     from unbraid.runs.recording import train as train
     from unbraid.runs.run import Run as Run
     from unbraid.runs.run import load as load
@@ -35,6 +36,7 @@ _MODULES = {
     "explore": "unbraid.explorer.page",
     "load": "unbraid.runs.run",
     "load_runs": "unbraid.runs.table",
+    "plot": "unbraid.pictures.plots",
     "represent": "unbraid.training.representation",
     "score": "unbraid.metrics",
     "train": "unbraid.runs.recording",

@@ -86,3 +86,7 @@ def test_data_without_factors() -> None:
     assert factors.shape == (100, 0)
     assert set(images.flatten().tolist()) == {0, 1, 2, 3}
     assert data.images(factors, 1).shape == images.shape
+
+
+def test_data_tell_what_they_are() -> None:
+    assert repr(Numbers((3, 5))) == "Numbers(15 images 1x1x2; f0 3, f1 5)"

@@ -38,8 +38,8 @@ def test_a_run_leaves_everything(done: Run) -> None:
     state = done.state
     assert state["state"] == "done"
     assert state["versions"]["torch"] == torch.__version__
-    assert done.log()["step"].tolist() == [10, 20, 30, 40, 50, 60]
-    assert state["terms"] == {k: v for k, v in done.log().iloc[-1].items() if k != "step"}
+    assert done.log["step"].tolist() == [10, 20, 30, 40, 50, 60]
+    assert state["terms"] == {k: v for k, v in done.log.iloc[-1].items() if k != "step"}
     assert json.loads(done.path("config").read_text())["id"] == done.config.id
 
 
@@ -188,12 +188,63 @@ def test_killed_from_the_command_line(tmp_path: Path) -> None:
     assert faults == []
 
 
+def test_reports_are_told_and_scores_are_logged_without_changing_the_run(done: Run, tmp_path: Path) -> None:
+    told: list[tuple[Path, int, set[str]]] = []
+
+    def on_report(run: Run, step: int, terms: dict[str, float]) -> None:
+        told.append((run.folder, step, set(terms)))
+
+    run = tiny(tmp_path / "watched", on_report=on_report, evaluate_every=20, protocol={"mig": {}})
+    assert [step for _, step, _ in told] == [10, 20, 30, 40, 50, 60]
+    assert told[0] == (run.folder, 10, {"loss", "reconstruction", "kl"})
+    assert contents(run) == contents(done)
+    assert run.score_log["step"].tolist() == [20, 40, 60]
+    assert run.score_log["mig"].iloc[-1] == run.scores["mig"]
+    assert run.score_log["mig"].notna().all()
+
+
+def test_scores_during_training_are_resumed_too(tmp_path: Path) -> None:
+    def stop(run: Run, step: int, terms: dict[str, float]) -> None:
+        if step == 40:
+            raise KeyboardInterrupt
+
+    settings: dict[str, Any] = {"evaluate_every": 10, "protocol": {"mig": {}}}
+    whole = tiny(tmp_path / "whole", **settings)
+    with pytest.raises(KeyboardInterrupt):
+        tiny(tmp_path / "stopped", on_report=stop, checkpoint_seconds=0.0, **settings)
+    stopped = Run(tmp_path / "stopped")
+    assert stopped.score_log["step"].tolist() == [10, 20, 30, 40], "one after the last checkpoint"
+    again = tiny(tmp_path / "stopped", **settings)
+    assert (again.folder / "scores.jsonl").read_bytes() == (whole.folder / "scores.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"evaluate_every": 15, "protocol": "fast"}, "evaluate_every is 15; expected a multiple of every, which is 10"),
+        ({"evaluate_every": 10}, "evaluate_every needs a protocol"),
+    ],
+)
+def test_scores_that_cannot_be_logged_are_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        tiny(tmp_path / "run", **changes)
+
+
+def test_a_run_tells_what_it_is(done: Run, tmp_path: Path) -> None:
+    assert repr(done).endswith("done': beta_vae on dsprites, 60 steps, seed 0, done)")
+    assert done.scores == {}
+    assert "is not a run: it has no config.json" in repr(Run(tmp_path))
+    page = done._repr_html_()
+    assert "beta_vae on dsprites" in page
+    assert "data:image/png;base64," in page, "its learning curve"
+
+
 @pytest.fixture(scope="module")
 def stopped_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, append = tmp_path_factory.mktemp("run") / "stopped", Run.append_log
 
-    def stop(run: Run, step: int, terms: dict[str, float]) -> None:
-        append(run, step, terms)
+    def stop(run: Run, step: int, terms: dict[str, float], *name: str) -> None:
+        append(run, step, terms, *name)
         if step == 50:
             raise KeyboardInterrupt
 
@@ -234,7 +285,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(stopped: Run, done: R
 def test_a_torn_log_line_is_dropped(stopped: Run, done: Run) -> None:
     with stopped.path("train").open("a") as file:
         file.write('{"step": 60, "lo')
-    assert stopped.log()["step"].tolist() == [10, 20, 30, 40, 50]
+    assert stopped.log["step"].tolist() == [10, 20, 30, 40, 50]
     assert contents(tiny(stopped.folder)) == contents(done)
 
 

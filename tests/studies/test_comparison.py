@@ -104,3 +104,46 @@ def test_every_declared_sweep_is_allowed() -> None:
         method = method_class(name)
         if method.sweep:
             assert len(sweep(method, 99)[1]) == len(method.sweep), name
+
+
+MINE = """
+from dataclasses import dataclass
+
+from unbraid.methods import setting
+from unbraid.methods.vae import VAE, AutoencoderConfig
+
+
+@dataclass(frozen=True)
+class Config(AutoencoderConfig):
+    alpha: float = setting(0.1, "weight of the means' size", low=0, high=0.2, live=True)
+
+
+class L1VAE(VAE):
+    config_class = Config
+    strength = ("alpha",)
+
+    def loss(self, q, reconstruction):
+        kl = q.kl()
+        return {"loss": reconstruction + kl + self.hp["alpha"] * q.mean.abs().sum(1).mean(), "kl": kl}
+"""
+
+
+def test_ones_own_method_goes_where_a_name_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    plan = replace(PLAN, methods=("mine.py:L1VAE", "beta_vae"), baseline="L1VAE")
+    assert plan.title == "L1VAE against β-VAE"
+    assert plan.methods[0].startswith("mine.py:L1VAE@"), "with a digest of the file"
+    assert plan.baseline == plan.methods[0]
+    assert len(plan.code) == 1
+    assert plan.lacking() == {}
+    assert {job.method for job in plan.jobs() if isinstance(job, Train)} == set(plan.methods)
+    assert sweep(method_class(plan.methods[0]), 3) == ("alpha", (0.025, 0.1)), "four times the default is not allowed"
+    write_plan(tmp_path / "out", plan)
+    assert read_plan(tmp_path / "out") == plan
+    (tmp_path / "mine.py").write_text(MINE.replace("reconstruction + kl", "reconstruction + 2 * kl"))
+    changed = replace(PLAN, methods=("mine.py:L1VAE", "beta_vae"))
+    assert changed.code != plan.code
+    assert {job.id for job in changed.jobs()} & {job.id for job in plan.jobs()} == {
+        job.id for job in plan.jobs() if isinstance(job, Train) and job.method == "beta_vae"
+    }, "the other method is not trained again"

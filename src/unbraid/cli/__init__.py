@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "discover": "Find the factors of a folder of pictures.",
     "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
@@ -44,7 +45,7 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "discover", "train", "population", "rpu"),
-    "Measure": ("score", "probe", "encode", "export", "import"),
+    "Measure": ("score", "probe", "entangle", "encode", "export", "import"),
     "Look": ("show", "explore", "retrieve", "runs", "report"),
     "Study": ("compare", "study"),
 }

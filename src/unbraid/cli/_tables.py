@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from unbraid.own.references import without_keys
+
 # Names are anybody's: none of their characters is a command.
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
 _WIDTH: dict[str, Any] = {} if sys.stdout and sys.stdout.isatty() else {"width": 160}  # a pipe has no width of its own
@@ -35,4 +37,4 @@ def print_runs(runs: Any) -> None:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(without_keys(value))

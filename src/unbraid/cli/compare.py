@@ -15,6 +15,7 @@ from unbraid.cli._tables import console, plain_table
 from unbraid.errors import InputError
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
+from unbraid.own import known, label
 from unbraid.pictures.names import method_name
 from unbraid.runs.folder import Folder
 from unbraid.studies import write_report
@@ -77,7 +78,8 @@ def command(
     folder = out or Path("runs") / f"compare-{method_name(method)}"
     begun = _resumed(folder, plan, steps)
     try:
-        with started(**engine) as (executor, workers):
+        own = [source for key in sorted(plan.code) if (source := known(key))]
+        with started(**engine, modules=own) as (executor, workers):
             if begun is None:
                 say("measuring the speed of this machine")
                 measured = Forecast.measured(plan, executor, workers)
@@ -116,7 +118,7 @@ def _resumed(folder: Path, plan: Comparison, steps: int | None) -> Comparison | 
         return None
     begun = read_plan(folder)
     asked = replace(plan, steps=steps or begun.steps)
-    before, now = asdict(begun), asdict(asked)
+    before, now = _settled(begun), _settled(asked)
     differing = [name for name in now if now[name] != before[name] and name not in PAGE_ONLY]
     if differing:
         name = differing[0]
@@ -124,7 +126,14 @@ def _resumed(folder: Path, plan: Comparison, steps: int | None) -> Comparison | 
             f"{folder} holds another comparison: {name} is {_word(before[name])}, not {_word(now[name])}; "
             "choose another --out"
         )
+    if asked.code - begun.code:
+        say(f"your code changed since {folder} was begun; the models that it concerns are trained anew")
     return asked
+
+
+def _settled(plan: Comparison) -> dict[str, Any]:
+    """What must not change: one's own code by its name alone, whose digest is in the ids of jobs."""
+    return {**asdict(plan), "methods": tuple(map(label, plan.methods)), "data": tuple(map(label, plan.data))}
 
 
 def _word(value: Any) -> str:

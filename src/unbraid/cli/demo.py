@@ -99,7 +99,7 @@ def _follow(models: Mapping[Future[list[Path]], Path], steps: int) -> None:
         while waiting:
             finished, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for folder in [models[future] for future in waiting]:
-                log = Run(folder).log()
+                log = Run(folder).log
                 step = 0 if log.empty else int(TRAINING * log["step"].iloc[-1])
                 advance(step - done[folder])
                 done[folder] = step

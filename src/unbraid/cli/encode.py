@@ -9,6 +9,7 @@ import numpy as np
 
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
+from unbraid.cli._trust import TRUST
 from unbraid.runs.run import Run
 from unbraid.training.device import resolve_device
 from unbraid.training.representation import encode_all
@@ -18,6 +19,7 @@ from unbraid.training.representation import encode_all
 @click.argument("run", type=PATH)
 @click.option("--out", type=PATH, required=True, help="The .npy file to write.")
 @click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
+@TRUST
 def command(run: Path, out: Path, device: str) -> None:
     """Write the codes of a run's whole data set to an .npy file.
 

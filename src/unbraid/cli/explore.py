@@ -8,6 +8,7 @@ import click
 
 from unbraid.cli._browser import open_page
 from unbraid.cli._group import PATH, say
+from unbraid.cli._trust import TRUST
 
 
 @click.command("explore")
@@ -16,6 +17,7 @@ from unbraid.cli._group import PATH, say
 @click.option("--names", type=PATH, help="A names.json that a page has saved.  [default: the one in the run's folder]")
 @click.option("--serve", is_flag=True, help="Serve the page on this machine instead, and decode with PyTorch.")
 @click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
+@TRUST
 def command(runs: tuple[Path, ...], out: Path | None, names: Path | None, serve: bool, opens: bool) -> None:
     """Open a run as a page with sliders, or several as a gallery.
 

@@ -10,6 +10,7 @@ import click
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import console, plain_table
+from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
 from unbraid.metrics import Scores
 from unbraid.metrics.encoder_probes import ROWS, probe
@@ -23,6 +24,7 @@ from unbraid.training.device import resolve_device
 @click.option("--seed", type=int, default=0, help="Seed that chooses the images.")
 @click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
 @click.option("--out", type=PATH, help="Also write the scores to this .json file.")
+@TRUST
 def command(run: Path, rows: int, seed: int, device: str, out: Path | None) -> None:
     """Read the factors from a run's codes with linear classifiers.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unbraid.cli._group import PATH, say
+from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
 from unbraid.runs.folder import left_over
 from unbraid.studies import report_results, write_report
@@ -24,6 +25,8 @@ from unbraid.studies import report_results, write_report
 )
 @click.option("--results", metavar="SCALE|DIR", help="FOLDER is a study: the page of results kept with it, or in DIR.")
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
+@click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
+@TRUST
 def command(
     folder: Path,
     out: Path | None,
@@ -34,6 +37,7 @@ def command(
     choose_by: str | None,
     results: str | None,
     keep: Path | None,
+    file: Path | None,
 ) -> None:
     """Write a page about a study or any folder of runs.
 
@@ -48,4 +52,5 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    click.echo(write_report(folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by))
+    path = write_report(folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file)
+    click.echo(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unbraid.cli._group import PATH
+from unbraid.cli._trust import TRUST
 from unbraid.pictures.neighbours import retrieve
 from unbraid.runs.run import Run
 
@@ -18,6 +19,7 @@ from unbraid.runs.run import Run
 )
 @click.option("--count", type=int, default=6, help="Neighbours to show for each feature.")
 @click.option("--out", type=PATH, help="The picture to write.  [default: neighbours.png in the run's folder]")
+@TRUST
 def command(run: Path, queries: tuple[str, ...], count: int, out: Path | None) -> None:
     """Show the nearest neighbours of images by each feature of a run's codes."""
     click.echo(retrieve(Run(run), queries, out, count=count))

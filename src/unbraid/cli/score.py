@@ -41,7 +41,7 @@ def command(
     SOURCE is an .npz, .csv or .parquet file of codes and factors, or the folder of a run.
     """
     run = Run(source) if source.is_dir() else None
-    table = read_codes(source, factors.split(",") if factors else ()) if run is None else _codes_of(run)
+    table = read_codes(source, factors.split(",") if factors else ()) if run is None else codes_of(run)
     chosen = metrics.split(",") if metrics else None
     scores = score(table.codes, table.factors, table.test, protocol, seed, chosen, confidence)
     _print_scores(scores)
@@ -57,7 +57,8 @@ def command(
         click.echo(save_matrices(scores, table.names, path.with_name("importance.png")))
 
 
-def _codes_of(run: Run) -> CodeTable:
+def codes_of(run: Run) -> CodeTable:
+    """The codes and factors that a run kept."""
     kept = run.representation()
     if not kept.names:
         raise InputError(f"{run.folder} was trained on data without factors; there is nothing to score against")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unbraid.cli._group import PATH
+from unbraid.cli._trust import TRUST
 from unbraid.pictures.traversals import show
 from unbraid.runs.run import Run
 
@@ -15,6 +16,7 @@ from unbraid.runs.run import Run
 @click.argument("run", type=PATH)
 @click.option("--out", type=PATH, help="Where to write the pictures.  [default: the run's folder]")
 @click.option("--seed", type=int, default=0, help="Seed that chooses the images.")
+@TRUST
 def command(run: Path, out: Path | None, seed: int) -> None:
     """Write pictures of a run: reconstructions, and what each latent does.
 

@@ -14,11 +14,13 @@ from rich.table import Table
 from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, say
 from unbraid.cli._tables import console, plain_table
+from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.schedule import TALLIED, Tally, tallies
+from unbraid.jobs.schedule import TALLIED, Tally, folder_tallies, tallies
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
+from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study, study_in
 
 
@@ -60,7 +62,7 @@ def run(
     chosen = _chosen(jobs, numbers)
     folder = StudyFolder(out or _default_out(opened, scale))
     try:
-        folder.begin(opened.name, scale, jobs)
+        folder.begin(opened.name, scale, jobs, opened.modules[0].key if opened.modules else None)
         with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
             result = run_jobs(
                 chosen,
@@ -101,25 +103,36 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
 @command.command("status")
 @click.argument("folder", type=PATH)
 @click.option("--once", is_flag=True, help="Print the table once, even on a terminal.")
-def status(folder: Path, once: bool) -> None:
+@click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
+@TRUST
+def status(folder: Path, once: bool, file: Path | None) -> None:
     """Show the status of a study's jobs until all are finished."""
-    opened, scale = study_in(folder)
-    jobs = ordered(opened.jobs(scale))
+    record = Folder(folder).read_json("study")
+    opened, note = study_in(folder, file)
+    if note:
+        say(note)
+    scale = str(record.get("scale") or "")
+    jobs = None if opened is None else ordered(opened.jobs(scale))
+    title = f"{record.get('name')}, {folder}"
+
+    def look() -> dict[str, Tally]:
+        return folder_tallies(folder) if jobs is None else tallies(jobs, folder)
+
     if once or not console.is_terminal:
-        console.print(_table(opened, folder, tallies(jobs, folder)))
+        console.print(_table(title, look()))
         return
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            found = tallies(jobs, folder)
-            live.update(_table(opened, folder, found), refresh=True)
+            found = look()
+            live.update(_table(title, found), refresh=True)
             if not any(tally.states["remaining"] or tally.states["running"] for tally in found.values()):
                 return
             time.sleep(2)
 
 
-def _table(opened: Study, folder: Path, found: Mapping[str, Tally]) -> Table:
+def _table(title: str, found: Mapping[str, Tally]) -> Table:
     """One row per label, unless there are too many to read, and one for all jobs."""
-    shown = plain_table("jobs", *TALLIED, "core time remaining", title=f"{opened.name}, {folder}")
+    shown = plain_table("jobs", *TALLIED, "core time remaining", title=title)
     if len(found) <= 40:
         for label, tally in sorted(found.items()):
             _add_row(shown, label, tally)

@@ -105,6 +105,20 @@ def load_plain(opened: Mapping[str, Any], held_out: bool = False) -> FactorData:
     return load(opened["name"], opened["resolution"], **settings)
 
 
+def user_paths(opened: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of what `load` opened that are files or folders of the user's; all words of a data set of their own.
+
+    What code of the user's own makes of a word is not known: it may open a file of that name.
+    """
+    entry = declared(opened["name"])
+    declarations = [entry.user_files, *(wrapper.user_files for wrapper in WRAPPERS)]
+    keywords = {setting: words for user_files in declarations for setting, words in user_files.items()}
+    if opened["name"] not in CATALOGUE:
+        keywords = dict.fromkeys(entry.settings, ()) | keywords
+    named = {setting: str(value) for setting, value in opened["settings"].items() if setting in keywords and value}
+    return {setting: value for setting, value in named.items() if value not in keywords[setting]}
+
+
 def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a data set for an identity: no path, and no data is opened.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
+import io
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,6 +17,10 @@ from torch import Generator, Tensor
 
 from unbraid.errors import InputError, nearest, need_whole, shown
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+LISTED = 12  # factors that `repr` lists
 Rng = Generator | np.random.Generator | int | None
 Table = Tensor | np.ndarray[Any, Any] | Sequence[Sequence[int]]  # factors (n, k)
 Index = Tensor | np.ndarray[Any, Any] | Sequence[int]  # rows (n,)
@@ -53,6 +60,13 @@ def digest(*values: Tensor | None) -> str:
     return state.hexdigest()[:16]
 
 
+def png_element(image: Image.Image) -> str:
+    """A picture as HTML that holds it."""
+    file = io.BytesIO()
+    image.save(file, format="PNG")
+    return f'<img src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
+
+
 class FactorData(ABC):
     """Images that are a (possibly stochastic) function of discrete factors of variation.
 
@@ -80,6 +94,23 @@ class FactorData(ABC):
 
     def __len__(self) -> int:
         return math.prod(self.sizes)
+
+    def __repr__(self) -> str:
+        """`DSprites(737,280 images 64x64x1; shape 3, scale 6, orientation 40, x 32, y 32)`."""
+        channels, height, width = self.image_shape
+        factors = [f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True)]
+        shown = ", ".join([*factors[:LISTED], *(["…"] if len(factors) > LISTED else [])]) or "no factors"
+        return f"{type(self).__name__}({len(self):,} images {height}x{width}x{channels}; {shown})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, and a sheet of images."""
+        return f"<div>{html.escape(repr(self))}</div>{png_element(self.plot())}"
+
+    def plot(self) -> Image.Image:
+        """A contact sheet: random images, and one row per factor in which only that factor changes."""
+        import unbraid  # its public name, imported on first use: data does not depend on pictures
+
+        return unbraid.plot(self)
 
     def images(self, factors: Table, rng: Rng = None) -> Tensor:
         """The images with these factors: (n, k) in, uint8 (n, C, H, W) out. `rng` draws the rest."""
@@ -156,7 +187,7 @@ class FactorData(ABC):
             return ""  # its name says what it holds
         most = max(1, _DIGESTED // math.prod(self.image_shape))
         rows = torch.arange(0, len(self), -(-len(self) // most))
-        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in rows.split(1024)]
+        parts = [(self.images_at(some, 0), self.factors_at(some)) for some in torch.split(rows, 1024)]
         return digest(*(tensor for part in parts for tensor in part))
 
     def column(self, name: str) -> int:

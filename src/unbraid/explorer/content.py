@@ -22,6 +22,8 @@ from unbraid.explorer.network import Network, trace
 from unbraid.explorer.sliders import Sliders, sliders_of
 from unbraid.methods.base import Method
 from unbraid.metrics import dci, mig
+from unbraid.own import label
+from unbraid.own.references import without_keys
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
 
@@ -77,9 +79,9 @@ def content_of(
     known = _Known(representation, sliders.positions(representation.codes), finite.nonzero().flatten())
     values: dict[str, Any] = {
         "id": config.id,
-        "title": f"{config.method} on {config.data['data']}",
-        "method": config.method,
-        "data": str(config.data["data"]),
+        "title": f"{label(config.method)} on {label(config.data['data'])}",
+        "method": label(config.method),
+        "data": label(str(config.data["data"])),
         "about": _about(run, method),
         "image": list(run.spec.image_shape),
         "sliders": [_numbers(asdict(slider)) for slider in sliders.sliders],
@@ -135,8 +137,8 @@ def _floats(tensor: Tensor) -> str:
 def _about(run: Run, method: Method) -> list[list[str]]:
     """The settings of a run, each as a name and a value."""
     config = run.config
-    rows = {"method": config.method, "objective": (type(method).__doc__ or "").splitlines()[0].strip()}
-    rows |= {"data": str(config.data["data"]), "images": " x ".join(map(str, run.spec.image_shape[::-1]))}
+    rows = {"method": without_keys(config.method), "objective": (type(method).__doc__ or "").splitlines()[0].strip()}
+    rows |= {"data": without_keys(str(config.data["data"])), "images": " x ".join(map(str, run.spec.image_shape[::-1]))}
     rows |= {"steps": f"{config.steps:,}", "seed": str(config.seed), **{k: str(v) for k, v in config.settings.items()}}
     return [[name, value] for name, value in rows.items()]
 

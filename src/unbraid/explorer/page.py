@@ -18,6 +18,7 @@ from unbraid.data import FactorData
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.explorer.content import Content, content_of, thumbnail
+from unbraid.runs.folder import unlinked
 from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs
@@ -76,7 +77,7 @@ def contents_of(
     """What the page holds of each run, with the names of its latents."""
     contents = []
     for run in runs:
-        path = Path(names) if names is not None else run.folder / "names.json"
+        path = Path(names) if names is not None else unlinked(run.folder / "names.json")
         chosen = read_names(path, run.config.id) if names is not None or path.exists() else None
         contents.append(content_of(run, data, chosen, served=served))
     return contents

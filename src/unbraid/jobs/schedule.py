@@ -10,12 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own import keys_in
 from unbraid.progress import progress
-from unbraid.runs.folder import Folder, now
+from unbraid.runs.folder import Folder, job_folders, now
 from unbraid.runs.kept_code import keep, take
 from unbraid.runs.lease import holder, is_leased, lease
 
@@ -108,6 +109,21 @@ def tallies(jobs: Sequence[Job], out: Path) -> dict[str, Tally]:
     return by_label
 
 
+def folder_tallies(out: Path) -> dict[str, Tally]:
+    """The states of the jobs that have a folder, by their labels: what can be known without the study's own code."""
+    by_label: dict[str, Tally] = {}
+    for path in job_folders(out / "jobs"):
+        name, _, id = path.name.rpartition("-")
+        result = by_label.setdefault(name, Tally())
+        try:
+            state = Folder(path).state["state"]
+        except InputError:
+            state = "queued"
+        waiting = "running" if is_leased(out / "leases" / id) else "remaining"
+        result.states[state if state in FINISHED else waiting] += 1
+    return by_label
+
+
 def tally(jobs: Sequence[Job], out: Path) -> Tally:
     """The states of all jobs now."""
     return sum(tallies(jobs, out).values(), Tally())
@@ -133,7 +149,8 @@ def run(
     dies, by another. `label` is the caption of the progress bar; `say` gets each message for the user.
     """
     study, plan = StudyFolder(out), ordered(jobs)
-    keep(keys_in(plan), study.out)  # for workers elsewhere, and in case the files change meanwhile
+    for file in keep(keys_in(plan), study.out):  # for workers elsewhere, and in case the files change meanwhile
+        say(f"your {file} changed since this study ran: what was made with it runs anew")
     _inspect(study, plan, thorough, say)
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))

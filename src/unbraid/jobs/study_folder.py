@@ -1,10 +1,11 @@
 """The folder of a study.
 
-study.json           its name and scale, so that `status` and `report` need only the folder
-plan.json            the ids of the jobs that the study has now
-jobs/LABEL-ID/       the results of a job: for a training run, the run
-leases/ID            a file that the process working on a job keeps locked
-damaged/             folders with damaged files, set aside before their jobs ran again
+    study.json           its name, scale and own code, so that `status` and `report` need only the folder
+    code/                copies of the user's own code: of the study's file, of methods, …
+    plan.json            the ids of the jobs that the study has now
+    jobs/LABEL-ID/       the results of a job: for a training run, the run
+    leases/ID            a file that the process working on a job keeps locked
+    damaged/             folders with damaged files, set aside before their jobs ran again
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from unbraid.data.atomic import clear_parts
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job, ordered
 from unbraid.runs.folder import PLAN, Folder, now, refuse_run
+from unbraid.runs.kept_code import keep
 
 
 class StudyFolder:
@@ -42,8 +44,11 @@ class StudyFolder:
     def state(self, job: Job) -> str:
         return str(self.status(job)["state"])
 
-    def begin(self, name: str, scale: str, jobs: Sequence[Job]) -> None:
-        """Write which study the folder is for, or check that it is for this one; and which jobs it has now."""
+    def begin(self, name: str, scale: str, jobs: Sequence[Job], code: str | None = None) -> None:
+        """Write which study the folder is for, or check that it is for this one; and which jobs it has now.
+
+        `code` is the key of the study's own file, where it has one.
+        """
         folder = Folder(self.out)
         refuse_run(self.out)
         clear_parts(self.out)
@@ -54,9 +59,9 @@ class StudyFolder:
                     f"{self.out} holds the study {study.get('name')} at scale {study.get('scale')}, "
                     f"not {name} at scale {scale}"
                 )
-        else:
-            self.out.mkdir(parents=True, exist_ok=True)
-            folder.write_json("study", {"name": name, "scale": scale})
+        self.out.mkdir(parents=True, exist_ok=True)
+        keep([] if code is None else [code], self.out)
+        folder.write_json("study", {"name": name, "scale": scale, **({} if code is None else {"code": code})})
         folder.write_json(PLAN, {"ids": [job.id for job in ordered(jobs)]})
 
     def faults(self, job: Job, thorough: bool = False) -> list[str]:

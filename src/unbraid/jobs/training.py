@@ -16,7 +16,8 @@ from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job
 from unbraid.methods import GROUP, METHODS, method_class
-from unbraid.metrics import Protocol, ProtocolLike, as_protocol
+from unbraid.metrics import ProtocolLike, as_protocol
+from unbraid.metrics.protocols import refer_protocol
 from unbraid.own import label, refer, refer_all
 from unbraid.runs.identity import NUMBERS, full_settings
 from unbraid.runs.recording import train
@@ -64,8 +65,7 @@ class Train(Job):
             if (value := getattr(self, name)) not in known:
                 object.__setattr__(self, name, refer(value, group))
         object.__setattr__(self, "settings", refer_all(self.settings))
-        if not isinstance(self.protocol, Protocol):
-            object.__setattr__(self, "protocol", refer_all(self.protocol))
+        object.__setattr__(self, "protocol", refer_protocol(self.protocol))
 
     @property
     def label(self) -> str:

@@ -26,14 +26,17 @@ from unbraid.metrics.med import med
 from unbraid.metrics.mig import mig
 from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
+from unbraid.metrics.own_metric import reads, scoring
 from unbraid.metrics.probes import probes
 from unbraid.metrics.retrieved_factors import retrieved_factors
 from unbraid.metrics.sap import sap
 from unbraid.metrics.total_correlation import total_correlation
 from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
+from unbraid.own import label, look_up, refer
 
 Settings = Mapping[str, Any]
 SAMPLED = "sampled"  # the prefix of scores of sampled codes
+_GIVEN = ("codes", "factors", "test", "rng", "method", "data", "representation")  # parameters that are no settings
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,28 @@ class Metric:
     function: Callable[..., Scores]
     reads: str
     """`train`: the training rows. `split`: the training and the test rows. `all`: all rows, to intervene on factors.
-    `codes`: the training codes without factors."""
+    `codes`: the training codes without factors. `model`: the trained method, its data and their representation; such an
+    evaluator scores runs only."""
 
     @property
     def name(self) -> str:
         return self.function.__name__
 
 
-METRICS: dict[str, Metric] = {
+class _Metrics(dict[str, Metric]):
+    """The metrics by name; a reference in place of a name gives the user's own."""
+
+    def __missing__(self, name: str) -> Metric:
+        found = look_up(name, dict(self), "metric", GROUP)
+        if isinstance(found, Metric):
+            return Metric(scoring(label(name), found.function), found.reads)
+        if callable(found):
+            return Metric(scoring(label(name), found), reads(found))
+        raise InputError(f"{name} is {found!r}; expected a function of codes and factors, or a Metric")
+
+
+GROUP = "unbraid.metrics"  # of entry points
+METRICS: dict[str, Metric] = _Metrics({
     metric.name: metric
     for metric in (
         Metric(mig, "train"),
@@ -75,7 +92,7 @@ METRICS: dict[str, Metric] = {
         Metric(code_information, "codes"),
         Metric(active_units, "codes"),
     )
-}
+})
 
 
 @dataclass(frozen=True)
@@ -106,6 +123,10 @@ class Protocol:
         for prefix in self.beside:
             if not prefix or "." in prefix or prefix in {*METRICS, SAMPLED}:
                 raise InputError(f"'{prefix}' cannot stand before scores; expected a word that names no metric, no dot")
+        own = {"metrics": _referred(self.metrics), "sampled": _referred(self.sampled)}
+        own["beside"] = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}
+        for name, metrics in own.items():
+            object.__setattr__(self, name, metrics)
         for metrics in (self.metrics, self.sampled, *self.beside.values()):
             _check(metrics)
 
@@ -114,6 +135,8 @@ class Protocol:
         parts: list[Part] = []
         for prefix, metrics in {"": self.metrics, **{f"{name}.": given for name, given in self.beside.items()}}.items():
             for metric, settings in metrics.items():
+                if METRICS[metric].reads == "model":
+                    continue
                 full = {**_settings(metric), **settings}
                 same = [part for part in parts if part.metric == metric and part.full == full]
                 if same:
@@ -121,6 +144,10 @@ class Protocol:
                 else:
                     parts.append(Part(metric, settings, full, [prefix]))
         return parts
+
+    def evaluators(self) -> dict[str, Settings]:
+        """What scores the trained method itself, with its settings."""
+        return {name: settings for name, settings in self.metrics.items() if METRICS[name].reads == "model"}
 
 
 @dataclass(frozen=True)
@@ -134,10 +161,16 @@ class Part:
     prefixes: list[str]
 
 
+def _referred(metrics: Mapping[Any, Settings]) -> dict[str, Settings]:
+    """The same metrics, with references in place of the user's own."""
+    return {name if name in METRICS else refer(name, GROUP): settings for name, settings in metrics.items()}
+
+
 def _check(metrics: Mapping[str, Settings]) -> None:
+    labels = [label(name) for name in metrics]
     for metric, settings in metrics.items():
-        if metric not in METRICS:
-            raise InputError(f"there is no metric '{metric}'{nearest(metric, METRICS)}")
+        if metric not in METRICS and (label(metric) in METRICS or labels.count(label(metric)) > 1):
+            raise InputError(f"there is another metric '{label(metric)}' besides {metric}; give yours another name")
         if not isinstance(settings, Mapping):
             raise InputError(f"settings of '{metric}' are {settings!r}; expected a mapping, such as {{}}")
         known = _settings(metric)
@@ -150,7 +183,7 @@ def _check(metrics: Mapping[str, Settings]) -> None:
 def _settings(metric: str) -> Settings:
     """The settings of a metric with their defaults."""
     parameters = inspect.signature(METRICS[metric].function).parameters
-    names = [name for name in parameters if name not in ("codes", "factors", "test", "rng")]
+    names = [name for name in parameters if name not in _GIVEN]
     return {name: parameters[name].default for name in names}
 
 
@@ -172,11 +205,20 @@ def as_protocol(protocol: ProtocolLike) -> Protocol:
         return Protocol("own", protocol)
     if not isinstance(protocol, str):
         raise InputError(f"protocol is {protocol!r}; expected a name, a Protocol or a mapping from metrics to settings")
-    if protocol not in PROTOCOLS:
-        raise InputError(f"there is no protocol '{protocol}'{nearest(protocol, PROTOCOLS)}")
-    return PROTOCOLS[protocol]
+    found = look_up(protocol, PROTOCOLS, "protocol", _PROTOCOLS)
+    if isinstance(found, Metric) or (callable(found) and not isinstance(found, Protocol)):
+        return Protocol("own", {refer(protocol): {}})
+    return as_protocol(found)
 
 
+def refer_protocol(protocol: ProtocolLike | None) -> ProtocolLike | None:
+    """The same protocol, with references in place of the user's own code."""
+    if isinstance(protocol, Mapping):
+        return _referred(protocol)
+    return refer(protocol, _PROTOCOLS) if isinstance(protocol, str) and protocol not in PROTOCOLS else protocol
+
+
+_PROTOCOLS = "unbraid.protocols"  # of entry points
 _UNSUPERVISED: dict[str, Settings] = {
     "total_correlation": {},
     "wasserstein_correlation": {},

@@ -13,6 +13,7 @@ import numpy as np
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, ContinuousFactorError, Pair, Rng, generator, need_rows, paired, split
 from unbraid.metrics.protocols import METRICS, Part, Protocol, ProtocolLike, as_protocol
+from unbraid.own import label
 from unbraid.progress import Advance, progress
 
 # scores that any code informative about a single factor decides
@@ -156,7 +157,7 @@ def _sets(codes: Any, factors: Any, test: Pair | None, protocol: Protocol, rng: 
 
 def _measure(part: Part, sets: _Sets, seed: int, arrays: dict[str, dict[str, Array]] | None = None) -> dict[str, float]:
     metric, settings = part.metric, part.settings
-    function, reads = METRICS[metric].function, METRICS[metric].reads
+    function, reads, metric = METRICS[metric].function, METRICS[metric].reads, label(metric)
     if reads == "codes":
         scores = function(sets.train[0], rng=seed, **settings)
     elif reads == "split":

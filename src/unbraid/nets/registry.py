@@ -160,7 +160,7 @@ def critic(name: str | Network, image_shape: ImageShape) -> nn.Module:
     return started(name, chosen.encoder(image_shape, 1) if chosen.critic is None else chosen.critic(image_shape))
 
 
-def started(name: str, part: nn.Module) -> nn.Module:
+def started(name: str | Network, part: nn.Module) -> nn.Module:
     """A network with the initial weights that go with the network `name`: of a discriminator beside it, for example."""
     return start_glorot(part) if network(name).glorot else part
 

@@ -36,6 +36,16 @@ def label(name: str) -> str:
     return match[2] if match and match[2] else name
 
 
+def without_keys(tree: Any) -> Any:
+    """The same tree of mappings and lists, with references without the digests of their code."""
+    if isinstance(tree, Mapping):
+        return {without_keys(name): without_keys(value) for name, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [without_keys(value) for value in tree]
+    match = _REFERENCE.fullmatch(tree) if isinstance(tree, str) else None
+    return tree[: -KEY - 1] if match and match[3] else tree
+
+
 @contextmanager
 def relative_to(folder: Path) -> Iterator[None]:
     """Within the block, relative paths in references are below this folder, not the current one."""
@@ -107,6 +117,11 @@ def resolve(reference: str) -> Any:
 def keys_in(tree: Any) -> set[str]:
     """The keys of all references in a tree of mappings, lists and dataclasses."""
     return {match[3] for match in _matches(tree) if match[3]}
+
+
+def references_in(tree: Any) -> list[str]:
+    """The references with a digest in a tree, in order."""
+    return [match[0] for match in _matches(tree) if match[2] and match[3]]
 
 
 def unkept(tree: Any) -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import builtins
 import hashlib
+import os
+import re
 import site
 import sys
 import sysconfig
@@ -32,6 +34,7 @@ KEY = 12
 _PREFIX = "unbraid_code_"
 _INIT = "__init__.py"
 _NEVER = sys.stdlib_module_names | {"unbraid"}  # a neighbour does not take the place of these
+_NAMED = re.compile(r"([^/:@][^:@]*\.py):[A-Za-z_][\w.]*")
 _Read = Callable[[str], bytes | None]
 _Search = Sequence[tuple[str, str | None]]
 
@@ -248,6 +251,9 @@ def _closure(main: str, read: _Read, search: _Search) -> dict[str, bytes]:
                 below = above.parents[level - 2] if 1 < level <= len(above.parents) + 1 else above
                 queue += _candidates("" if below == PurePosixPath() else f"{below}/", dotted)
                 continue
+            if level is None:  # a file that it names in a reference, relative to its own folder
+                queue.append(os.path.normpath(PurePosixPath(main).parent / dotted))
+                continue
             for near in _places(search, dotted.partition(".")[0]):
                 if local := [name for name in _candidates(near, dotted) if read(name) is not None]:
                     queue += local
@@ -262,8 +268,11 @@ def _candidates(near: str, dotted: str) -> list[str]:
     return [f"{path}{end}" for path in paths for end in (".py", f"/{_INIT}")]
 
 
-def _imports(text: bytes, file: str) -> Iterator[tuple[int, str]]:
-    """The modules that a file imports anywhere in it, each with the number of dots before its name."""
+def _imports(text: bytes, file: str) -> Iterator[tuple[int | None, str]]:
+    """The modules that a file imports anywhere in it, each with the number of dots before its name.
+
+    And the files that it names in references such as `"vae.py:Mine"`, each with None.
+    """
     try:
         tree = ast.parse(text, file)
     except (SyntaxError, ValueError) as error:
@@ -274,6 +283,8 @@ def _imports(text: bytes, file: str) -> Iterator[tuple[int, str]]:
             yield from ((0, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from ((node.level, f"{node.module or ''}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Constant) and (match := _NAMED.fullmatch(str(node.value))):
+            yield None, match[1]
 
 
 def _dotted(file: str) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from unbraid.own import label
+
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -120,13 +122,13 @@ PRINCIPAL = ("mig", "dci.disentanglement", "sap", "modularity", "beta_vae_score"
 
 def method_name(method: str, long: bool = False) -> str:
     """The papers' spelling; a method of a user's own, such as `mine.py:L1VAE`, has the name of its class."""
-    return _shown(METHODS.get(method), method.rpartition(":")[2], long)
+    return _shown(METHODS.get(method), label(method), long)
 
 
 def data_name(data: str) -> str:
     """The papers' spelling; the original authors' files are called official."""
-    plain = data.removesuffix("_official")
-    return _shown(DATA.get(plain), plain, False) + (" (official)" if data != plain else "")
+    plain = label(data).removesuffix("_official")
+    return _shown(DATA.get(plain), plain, False) + (" (official)" if label(data) != plain else "")
 
 
 def data_order(names: Iterable[str]) -> list[str]:

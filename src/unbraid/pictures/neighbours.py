@@ -14,6 +14,7 @@ from unbraid.data import FactorData
 from unbraid.data.sets.image_folder import read_picture
 from unbraid.errors import InputError
 from unbraid.methods.base import Method
+from unbraid.own import label
 from unbraid.pictures.sheets import Strip, save, sheet
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
@@ -95,5 +96,5 @@ def retrieve(
     method, config, known = run.method(), run.config, run.representation()
     images = data or run.images()
     asked = [Query.of(text, images) for text in queries]
-    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
+    title = f"{label(config.method)} on {label(config.data['data'])}, {config.steps:,} steps, seed {config.seed}"
     return save(neighbour_sheet(method, images, known, asked, count, title), out or run.folder / "neighbours.png")

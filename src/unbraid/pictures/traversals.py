@@ -15,8 +15,10 @@ from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics.elbo import ACTIVE
+from unbraid.own import label
 from unbraid.pictures.embeddings import save_umap
 from unbraid.pictures.sheets import Strip, save, save_animation, sheet, tiles
+from unbraid.runs.folder import unlinked
 from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
@@ -81,7 +83,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     """
     rng = generator(rng)
     out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
-    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
+    title = f"{label(config.method)} on {label(config.data['data'])}, {config.steps:,} steps, seed {config.seed}"
     if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
     shown, names = latents(representation), _names(run)
@@ -149,7 +151,7 @@ def unit_traversals(
 
 def _names(run: Run) -> dict[str, str]:
     """What people called the latents in the explorer, where they did."""
-    path = run.folder / "names.json"
+    path = unlinked(run.folder / "names.json")
     return read_names(path, run.config.id) if path.is_file() else {}
 
 

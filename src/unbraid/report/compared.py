@@ -17,6 +17,7 @@ import pandas as pd
 
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.choice import best_setting
+from unbraid.own import label
 from unbraid.pictures.names import better, data_name, data_order, method_name, metric_name
 from unbraid.report.estimates import Array, Estimate, average, difference, known, mean
 from unbraid.report.run_table import numbers
@@ -173,12 +174,13 @@ def compare(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | No
     scored = rows[(rows["state"] == "done") & rows[list(scores)].notna().any(axis=1)]
     methods = tuple(dict.fromkeys(scored["method"]))
     column = f"scores.{chosen_by.removeprefix('scores.')}" if chosen_by else scores[0]
-    if baseline is not None and baseline not in methods:
-        raise InputError(f"there are no scores of '{baseline}' to compare with{nearest(baseline, methods)}")
+    first = next((method for method in methods if baseline in (None, method, label(method))), None)
+    if baseline is not None and first is None:
+        raise InputError(f"there are no scores of '{baseline}' to compare with{nearest(baseline, map(label, methods))}")
     if column not in scored or not scored[column].notna().any():
         known_scores = [str(name).removeprefix("scores.") for name in scored if str(name).startswith("scores.")]
         raise InputError(f"there is no score '{chosen_by}' to choose by{nearest(str(chosen_by), known_scores)}")
-    if len(methods) < 2:
+    if len(methods) < 2 or first is None:
         return None
     if column not in scores and chosen_by:
         scores = (column, *scores)
@@ -195,7 +197,6 @@ def compare(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | No
         choosing[data], comparing[data] = _split(
             seeds, [trials[method, data] for method in methods if (method, data) in trials]
         )
-    first = baseline or methods[0]
     return Compared(methods, data_sets, scores, first, column, trials, choosing, comparing)
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 from unbraid.data.reading import picture
 from unbraid.errors import InputError
+from unbraid.own import label as label_of
 from unbraid.pictures import style
 from unbraid.pictures.names import direction, method_name
 from unbraid.pictures.style import label
@@ -71,12 +72,20 @@ def _scores(runs: pd.DataFrame) -> Section:
 
 def _kinds(runs: pd.DataFrame) -> pd.Series[Any]:
     """What each run is: its method, and its data where that differs."""
-    methods = runs["method"].astype(str)
+    methods = _named(runs["method"])
     if "data" in runs and runs["data"].nunique() > 1:
-        kinds = methods + ", " + runs["data"].astype(str)
+        kinds = methods + ", " + _named(runs["data"])
         if kinds.nunique() <= 12:
             return kinds
     return methods
+
+
+def _named(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Methods or data sets; of the user's own the name alone, and where versions differ the digest of each too."""
+    names = column.astype(str)
+    own = {name: label_of(name) for name in names.unique()}
+    several = {name for name in own.values() if list(own.values()).count(name) > 1}
+    return names.map({name: f"{short} ({name[-12:]})" if short in several else short for name, short in own.items()})
 
 
 def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawing:

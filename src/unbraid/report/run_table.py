@@ -286,6 +286,8 @@ def _of_job(job: Mapping[str, Any]) -> dict[str, Any]:
 def _made(path: Path, job: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
     """A model that a job made: what its own run says, then what the job says of it."""
     run = path / str(model.get("run", ""))
+    if not run.resolve().is_relative_to(path.resolve()):
+        return {"run": str(path), "kind": job.get("kind"), "state": "damaged", "reason": f"a model outside: {run}"}
     row = run_row(Run(run)) if model and (run / "config.json").exists() else {}
     faults = Folder(path).faults()
     state = {"state": "damaged", "reason": faults[0]} if faults else Folder(path).state

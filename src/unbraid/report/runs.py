@@ -101,7 +101,7 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
     """
     own = None if out is None else out / "runs" / own_name(folder)
     for above in (folder, own):
-        found = {kind: path for kind in PICTURES if above and (path := above / f"{kind}.png").is_file()}
+        found = {kind: path for kind in PICTURES if above and _is_file(path := above / f"{kind}.png")}
         if "traversals" in found or "umap" in found:
             return found, ""
     if not make or own is None:
@@ -113,11 +113,16 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
     return pictures(folder, out)
 
 
+def _is_file(path: Path) -> bool:
+    """Whether a path is a file itself, not a link to one."""
+    return path.is_file() and not path.is_symlink()
+
+
 def latents(folder: Path) -> tuple[dict[str, str], str]:
     """The names that people gave to a run's latents in the names.json of its folder, and why it cannot be read."""
     path = folder / "names.json"
     try:
-        return (read_names(path, Run(folder).config.id) if path.is_file() else {}), ""
+        return (read_names(path, Run(folder).config.id) if _is_file(path) else {}), ""
     except InputError as error:
         return {}, _local(str(error), folder)
 

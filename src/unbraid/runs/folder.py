@@ -61,7 +61,7 @@ class Folder:
 
     def path(self, name: str) -> Path:
         """The file that holds `state`, `scores` and so on."""
-        return self.folder / f"{name}.json"
+        return unlinked(self.folder / f"{name}.json")
 
     @property
     def state(self) -> dict[str, Any]:
@@ -156,6 +156,18 @@ class Folder:
         return content
 
 
+def unlinked(path: Path, folder: Path | None = None) -> Path:
+    """The path of a file in a folder of results, or an InputError where it, or a folder up to `folder`, is a link.
+
+    A folder from elsewhere could lead to any file of the reader's, whose content would then be in a report.
+    """
+    between = [] if folder is None else path.parents[: len(path.relative_to(folder).parts) - 1]
+    for one in (path, *between):
+        if one.is_symlink():
+            raise InputError(f"{one} is a link; expected files of the folder itself")
+    return path
+
+
 def _with_digest(body: bytes) -> bytes:
     """The lines of a state, and a last one with their digest."""
     return b'%s%s "%s"\n}\n' % (body, _DIGEST, hashlib.sha256(body).hexdigest()[:16].encode())
@@ -210,7 +222,7 @@ def now() -> str:
 def job_folders(jobs: Path, pattern: str = "*") -> list[Path]:
     """The folders of jobs, by name, without those that the study no longer has."""
     outdated = left_over(jobs)
-    return [path for path in sorted(jobs.glob(pattern)) if path.name not in outdated]
+    return [path for path in sorted(jobs.glob(pattern)) if path.name not in outdated and not path.is_symlink()]
 
 
 def left_over(jobs: Path) -> set[str]:

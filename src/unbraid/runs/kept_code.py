@@ -22,12 +22,18 @@ _ABOUT = "source.json"
 _MOST = 10_000_000  # bytes of a source
 
 
-def keep(keys: Iterable[str], folder: Path) -> None:
-    """Write the files of these sources, which this process knows, below a folder of results."""
+def keep(keys: Iterable[str], folder: Path) -> list[str]:
+    """Write the files of these sources, which this process knows, below a folder of results.
+
+    Gives the names of files of which another version is kept there, but not this one.
+    """
+    changed = []
     for key in sorted(keys):
         target, source = folder / FOLDER / key, known(key)
         if source is None or (target / _ABOUT).exists():
             continue
+        if any(_about(other) == (source.main, source.folder) for other in (folder / FOLDER).glob("*")):
+            changed.append(source.main)
         target.mkdir(parents=True, exist_ok=True)
         clear_parts(target)
         for name, content in source.files.items():
@@ -36,21 +42,34 @@ def keep(keys: Iterable[str], folder: Path) -> None:
         about = {"main": source.main, "from": os.path.relpath(source.folder, target)}
         with replacing(target / _ABOUT) as part:
             part.write_text(json.dumps(about, indent=1) + "\n")
+    return changed
+
+
+def _about(kept: Path) -> tuple[str, Path] | None:
+    """The file of a source that is kept, and the folder it came from; None where that cannot be read."""
+    try:
+        about = json.loads(_read(kept / _ABOUT, kept))
+        return str(about["main"]), (kept / str(about["from"])).resolve()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def read_kept(key: str, folder: Path) -> Source:
     """The source that is kept below a folder of results; an InputError where it is not whole. Nothing is imported."""
     kept = folder / FOLDER / key
     try:
-        about = json.loads(_read(kept / _ABOUT, kept))
+        _read(kept / _ABOUT, folder)
         names = [path.relative_to(kept).as_posix() for path in sorted(kept.rglob("*.py"))]
         files = {name: _read(kept / name, folder) for name in names}
-        source = Source(kept, str(about["main"]), files)
-        origin = (kept / str(about["from"])).resolve()
+        about = _about(kept)
+        if about is None:
+            raise ValueError(f"{_ABOUT} is damaged")
+        main, origin = about
     except FileNotFoundError as error:
         raise InputError(f"{folder} does not hold the code that it was made with: {kept} is missing") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{kept} cannot be read as code: {error}") from error
+    source = Source(kept, main, files)
     if source.key != key or source.main not in files:
         raise InputError(f"{kept} is damaged: its files have another checksum")
     return Source(origin, source.main, files) if _unchanged(origin, source) else source
@@ -74,6 +93,14 @@ def _unchanged(origin: Path, source: Source) -> bool:
         )
     except OSError:
         return False
+
+
+def newer(key: str, folder: Path) -> Path | None:
+    """The file that a source was read from, where it has changed since; None where it is the same, or gone."""
+    about = _about(folder / FOLDER / key)
+    file = None if about is None else about[1] / about[0]
+    source = read_kept(key, folder)
+    return file if file is not None and file.is_file() and source.folder != about[1] else None  # type: ignore[index]
 
 
 def take(keys: Iterable[str], folder: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,15 @@ import torch
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, need_number, need_whole, shown
 from unbraid.methods import GROUP, METHODS, Method, build
-from unbraid.metrics import Protocol, ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
-from unbraid.metrics.protocols import SAMPLED
-from unbraid.own import label, refer, refer_all
+from unbraid.metrics.protocols import SAMPLED, refer_protocol
+from unbraid.own import keys_in, label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
 from unbraid.runs.lease import NoLocksError, holder, lease
-from unbraid.runs.run import Run, RunConfig
+from unbraid.runs.run import SCORE_LOG, Run, RunConfig
 from unbraid.runs.stopping import deferred
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
@@ -30,6 +31,8 @@ from unbraid.training.loop import train as steps_of
 from unbraid.training.representation import Representation, represent
 
 Say = Callable[[str], None]
+OnReport = Callable[[Run, int, dict[str, float]], None]
+"""Called with the run, the step and the mean of each term since the last report."""
 
 
 def train(
@@ -50,6 +53,8 @@ def train(
     keep_state: bool = False,
     id: str | None = None,
     say: Say = lambda line: None,
+    on_report: OnReport | None = None,
+    evaluate_every: int | None = None,
     **settings: Any,
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
@@ -63,14 +68,21 @@ def train(
     against the factors where the data has any, and by `evidence` where the encoder is Gaussian. `start` is the folder
     of a run to begin with: weights, optimisers and the count of steps are that run's, the settings this one's, and
     `steps` counts those of both. It must have been made with `keep_state`. `id` is that of the job that the run is,
-    by default of the job `Train` with the same arguments. `say` gets each message for the user.
+    by default of the job `Train` with the same arguments. `say` gets each message for the user. `on_report(run, step,
+    terms)` is called with each line of the log. Every `evaluate_every` steps, a multiple of `every`, the codes are
+    scored; `run.score_log` has these scores. Neither changes the run.
     """
     steps, seed = need_whole("steps", steps, 1, MOST_STEPS), need_whole("seed", seed)
     every = need_whole("every", every, 1)
     need_number("checkpoint_seconds", checkpoint_seconds, 0)
     samples = None if samples is None else need_whole("samples", samples, 1)
+    protocol = refer_protocol(protocol)
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
+    if evaluate_every is not None and need_whole("evaluate_every", evaluate_every, 1) % every:
+        raise InputError(f"evaluate_every is {evaluate_every}; expected a multiple of every, which is {every}")
+    if evaluate_every is not None and protocol is None:
+        raise InputError("evaluate_every needs a protocol to score by; there is none")
     if not isinstance(out, str | Path | None) or not str("runs" if out is None else out):
         raise InputError(f"out is {shown(out)}; expected the path of a folder")
     method = refer(method, GROUP) if method not in METHODS else method
@@ -88,17 +100,32 @@ def train(
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
     _check_needs(learner, method, opened)
-    run = Run(out if out is not None else Path("runs") / f"{label(method)}-{label(config.data['data'])}-{config.id}")
+    name = f"{label(method)}-{label(config.data['data'])}"
+    run = Run(out if out is not None else Path("runs") / f"{name}-{config.id}")
+    if changes := changed_code(run, config, name):
+        say(changes)
     try:
         if _finished(run, config, say):
             return run
         with _alone(run, say):
             run.begin(config, opened)
             if not _finished(run, config, say):  # another process may have trained it meanwhile
-                _execute(run, config, learner, opened, parent, protocol, every, checkpoint_seconds, keep_state, say)
+                watch = _Watch(every, checkpoint_seconds, say, on_report, evaluate_every)
+                _execute(run, config, learner, opened, parent, protocol, watch, keep_state)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
     return run
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """What happens beside the steps: how often it is logged, saved and scored, and who hears of it."""
+
+    every: int
+    checkpoint_seconds: float
+    say: Say
+    on_report: OnReport | None
+    evaluate_every: int | None
 
 
 MOST_STEPS = 10**12
@@ -139,6 +166,18 @@ def _alone(run: Run, say: Say) -> Iterator[None]:
         yield
 
 
+def changed_code(run: Run, config: RunConfig, name: str) -> str:
+    """Says so where a new run differs from one beside it in nothing but the user's own code."""
+    if not keys_in(config) or run.path("config").exists():
+        return ""
+    for other in sorted(run.folder.parent.glob(f"{name}-*")):
+        with suppress(InputError):
+            differences = Run(other).config.differences(config)
+            if differences and all(difference.startswith("your ") for difference in differences):
+                return f"{'; '.join(differences)}, {other}; training anew in {run.folder}"
+    return ""
+
+
 def _build(config: RunConfig, data: FactorData) -> Method:
     """The method with its first weights, which come from the seed."""
     with torch.random.fork_rng():
@@ -153,10 +192,8 @@ def _execute(
     data: FactorData,
     start: Run | None,
     protocol: ProtocolLike | None,
-    every: int,
-    checkpoint_seconds: float,
+    watch: _Watch,
     keep_state: bool,
-    say: Say,
 ) -> None:
     """Train, encode and score what is missing, keeping the state beside it."""
     before = run.state
@@ -169,7 +206,7 @@ def _execute(
     try:
         representation = _trained(run, method, config.steps)
         if representation is None:
-            for terms, saved in _steps(run, config, method, data, start, every, checkpoint_seconds, say):  # noqa: B007
+            for terms, saved in _steps(run, config, method, data, start, protocol, watch):  # noqa: B007
                 if saved:
                     run.set_state("running", step=method.steps, **progressed())
             representation = represent(method, data, step_seed(config.seed, 0, "represent"), samples=config.samples)
@@ -177,11 +214,13 @@ def _execute(
             run.finish(method, representation, keep_state and resumable)
             run.set_state("running", step=config.steps, **progressed())
         if protocol is not None:
-            _score(run, config, method, data, representation, as_protocol(protocol))
+            table = _scores(config, method, data, representation, as_protocol(protocol))
+            if table:
+                run.save_scores(table)
         run.set_state("done", step=config.steps, **progressed(), finished=now())
     except DivergedError as error:
         run.set_state("diverged", step=error.step, term=error.term, reason=str(error), **progressed())
-        say(f"diverged: {error}")
+        watch.say(f"diverged: {error}")
     except Exception as error:
         trace = None if isinstance(error, InputError) else traceback.format_exc()
         run.set_state("failed", reason=f"{type(error).__name__}: {error}", traceback=trace, **progressed())
@@ -205,35 +244,40 @@ def _steps(
     method: Method,
     data: FactorData,
     start: Run | None,
-    every: int,
-    checkpoint_seconds: float,
-    say: Say,
+    protocol: ProtocolLike | None,
+    watch: _Watch,
 ) -> Iterator[tuple[dict[str, float], bool]]:
     """Train from the last checkpoint to the end, logging; yields the terms and whether a checkpoint was saved."""
     step, faults = run.load_checkpoint(method)
     if not step and start is not None:
         step = _take_over(start, method, config.steps)
     for fault in faults:
-        say(f"{fault}; resuming from step {step}")
+        watch.say(f"{fault}; resuming from step {step}")
     if step:
-        say(f"resuming from step {step} of {config.steps}")
+        watch.say(f"resuming from step {step} of {config.steps}")
     run.cut_log(step)
     yield dict(run.last_terms()), True
     clock = time.monotonic()
     what = f"training {label(config.method)}"
-    with deferred(say) as stopped, progress(what, config.steps, delay=0) as advance:
+    with deferred(watch.say) as stopped, progress(what, config.steps, delay=0) as advance:
         advance(step)
-        for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=every):
+        for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=watch.every):
             advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
             step = report.step
             run.append_log(report.step, report.terms)
-            due = stopped() or (time.monotonic() - clock >= checkpoint_seconds and report.step < config.steps)
+            last = report.step == config.steps
+            if protocol is not None and watch.evaluate_every and not report.step % watch.evaluate_every and not last:
+                codes = represent(method, data, step_seed(config.seed, 0, "represent"), samples=config.samples)
+                run.append_log(report.step, _scores(config, method, data, codes, as_protocol(protocol)), SCORE_LOG)
+            if watch.on_report is not None:
+                watch.on_report(run, report.step, dict(report.terms))
+            due = stopped() or (time.monotonic() - clock >= watch.checkpoint_seconds and not last)
             if due:
                 run.save_checkpoint(method)
                 clock = time.monotonic()
             yield report.terms, due
             if stopped():
-                say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
+                watch.say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
                 break
 
 
@@ -250,14 +294,9 @@ def _take_over(start: Run, method: Method, steps: int) -> int:
     return taken
 
 
-def _score(
-    run: Run,
-    config: RunConfig,
-    method: Method,
-    data: FactorData,
-    representation: Representation,
-    protocol: Protocol,
-) -> None:
+def _scores(
+    config: RunConfig, method: Method, data: FactorData, representation: Representation, protocol: Protocol
+) -> ScoreTable:
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
@@ -266,8 +305,11 @@ def _score(
     settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
-    if table:
-        run.save_scores(table)
+    for name, given in protocol.evaluators().items():
+        own = label(name)
+        scores = METRICS[name].function(method, data, representation, rng=step_seed(config.seed, 0, own), **given)
+        table |= {own if one == own else f"{own}.{one}": value for one, value in scores.items()}
+    return table
 
 
 def _sampled_scores(config: RunConfig, representation: Representation, protocol: Protocol) -> dict[str, float]:

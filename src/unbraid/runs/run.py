@@ -4,6 +4,7 @@ A run folder holds
 
     config.json          what it is, and its id
     train.jsonl          a line of terms every so many steps
+    scores.jsonl         a line of scores every so many steps, where asked for
     checkpoint*.safetensors   while it trains: the newest state and the one before; afterwards the last where asked for
     model.safetensors    the trained weights
     codes.npz            codes, factors, rows (and logvar) of `represent`
@@ -16,11 +17,13 @@ Each file is written under a temporary name, synced and renamed. Nothing is read
 
 from __future__ import annotations
 
+import hashlib
+import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -28,19 +31,26 @@ import torch
 
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
+from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
 from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
 from unbraid.errors import InputError, MissingError
 from unbraid.methods import Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
-from unbraid.own import keys_in
+from unbraid.own import keys_in, label, remember, trusted
+from unbraid.own.references import references_in, without_keys
 from unbraid.runs import weights
-from unbraid.runs.folder import Folder
+from unbraid.runs.folder import Folder, unlinked
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
 from unbraid.training.representation import Representation
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+LOG, SCORE_LOG = "train.jsonl", "scores.jsonl"
+SHOWN = 3  # scores that `repr` shows
 _NEW = "checkpoint.new.safetensors"
 LOG_LIMIT = 1 << 30
 """Bytes of a log."""
@@ -68,11 +78,26 @@ class RunConfig:
     """The id of the run whose state it begins with; None where it begins with weights from its seed."""
 
     def differences(self, other: RunConfig) -> list[str]:
-        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does."""
-        ours, others = _flat(asdict(self)), _flat(asdict(other))
+        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does.
+
+        Where only the code of a reference differs, `your method changed since this run`.
+        """
+        changed = self._changed_code(other)
+        ours, others = _flat(without_keys(asdict(self))), _flat(without_keys(asdict(other)))
         names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
-        names = [name for name in names if name != "id"] or names
-        return [f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names]
+        other_data = ["data.content"] if "data" in changed else []  # other code gives other images
+        names = [name for name in names if name not in ("id", *other_data)] or ([] if changed else names)
+        return [f"your {part} changed since this run" for part in changed] + [
+            f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names
+        ]
+
+    def _changed_code(self, other: RunConfig) -> list[str]:
+        """What both have from the same files of the user's, of which the content differs."""
+        ours, others = ({without_keys(one): one for one in references_in(asdict(config))} for config in (self, other))
+        parts = {value: name for name, value in self.settings.items() if isinstance(value, str)}
+        parts |= {self.method: "method", self.data.get("data"): "data"}
+        changed = [ours[one] for one in ours if one in others and ours[one] != others[one]]
+        return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -111,7 +136,38 @@ class Run(Folder):
     """One run folder."""
 
     kind = "run"
-    lasting = ("config.json", "train.jsonl", "model.safetensors", "codes.npz")
+    lasting = ("config.json", "train.jsonl", "scores.jsonl", "model.safetensors", "codes.npz")
+
+    def __repr__(self) -> str:
+        """`Run('runs/first': beta_vae on dsprites, 2,000 steps, seed 0, done; mig 0.21, …)`."""
+        return f"Run({str(self.folder)!r}: {self._summary})"
+
+    @property
+    def _summary(self) -> str:
+        try:
+            config, state = self.config, str(self.state["state"])
+            scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
+        except (InputError, TypeError) as error:
+            return str(error)
+        what = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}, {state}"
+        return f"{what}; {scores}" if scores else what
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, its scores and its learning curve."""
+        text = f"<b>{html.escape(str(self.folder))}</b><br>{html.escape(self._summary)}"
+        try:
+            picture = png_element(self.plot("terms"))
+        except InputError:
+            picture = ""  # nothing is logged yet
+        cells = ((html.escape(name), f"{value:.4f}") for name, value in self.scores.items())
+        rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in cells)
+        return f"<div>{text}</div>{picture}" + (f"<table>{rows}</table>" if rows else "")
+
+    def plot(self, what: str = "traversals") -> Image.Image:
+        """A picture of it: `traversals`, `reconstructions`, `importance`, or `terms` or `scores` over steps."""
+        import unbraid  # its public name, imported on first use: runs do not depend on pictures
+
+        return unbraid.plot(self, what)
 
     # What it is
 
@@ -132,6 +188,12 @@ class Run(Folder):
             record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
             keep(keys_in(record), self.folder)
             self.write_json("config", record)
+        if data.opened and catalogue.user_paths(data.opened):
+            remember(self._digest())  # the user's own run, which may open the user's files again
+
+    def _digest(self) -> str:
+        """SHA-256 of its config."""
+        return hashlib.sha256(b"run\n" + self.path("config").read_bytes()).hexdigest()
 
     @property
     def config(self) -> RunConfig:
@@ -172,22 +234,39 @@ class Run(Folder):
             raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
         check(f"{self.path('config')}: opened", opened, _OPENED)
         admit(self.folder, opened, self.trust)
+        inside = self.folder.resolve()
+        for setting, path in catalogue.user_paths(opened).items():
+            own = Path(path).expanduser().resolve()
+            if not (own.is_relative_to(inside) or self.trust or trusted(self._digest())):
+                raise InputError(
+                    f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; if it "
+                    "may, repeat this with --trust (in Python, trust=True)"
+                )
         return opened
 
     def path(self, name: str) -> Path:
         """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
         endings = {"train": "jsonl", "model": "safetensors", "checkpoint": "safetensors", "codes": "npz"}
-        return self.folder / f"{name}.{endings.get(name, 'json')}"
+        return unlinked(self.folder / f"{name}.{endings.get(name, 'json')}")
 
     # Its log
 
+    @property
     def log(self) -> pd.DataFrame:
         """The terms, one row per report."""
         return pd.DataFrame(list(self._log_lines()))
 
-    def _log_lines(self) -> Iterator[dict[str, float]]:
+    @property
+    def score_log(self) -> pd.DataFrame:
+        """The scores by step: those of `evaluate_every`, and the last."""
+        lines = list(self._log_lines(SCORE_LOG))
+        if last := self.scores:
+            lines.append({"step": self.config.steps, **last})
+        return pd.DataFrame(lines)
+
+    def _log_lines(self, name: str = LOG) -> Iterator[dict[str, float]]:
         try:
-            raw = read_bytes(self.path("train"), limit=LOG_LIMIT)
+            raw = read_bytes(self.folder / name, limit=LOG_LIMIT)
         except MissingError:
             return
         last = 0
@@ -206,15 +285,17 @@ class Run(Folder):
         *_, last = [dict[str, float](), *self._log_lines()]
         return {name: value for name, value in last.items() if name != "step"}
 
-    def append_log(self, step: int, terms: Mapping[str, float]) -> None:
-        with self.path("train").open("a") as file:
+    def append_log(self, step: int, terms: Mapping[str, float], name: str = LOG) -> None:
+        with (self.folder / name).open("a") as file:
             file.write(json.dumps({"step": step, **terms}) + "\n")
 
     def cut_log(self, step: int) -> None:
         """Forget what was logged after `step`: it will be logged again."""
-        kept = [json.dumps(line) + "\n" for line in self._log_lines() if line["step"] <= step]
-        with replacing(self.path("train")) as part:
-            part.write_text("".join(kept))
+        for name in (LOG, SCORE_LOG):
+            if name == LOG or (self.folder / name).exists():
+                kept = [json.dumps(line) + "\n" for line in self._log_lines(name) if line["step"] <= step]
+                with replacing(self.folder / name) as part:
+                    part.write_text("".join(kept))
 
     # Its weights
 
@@ -307,6 +388,11 @@ class Run(Folder):
         import unbraid  # its public name, imported on first use: runs do not depend on the explorer
 
         return unbraid.explore(self, out, **options)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Its scores by name; empty while there are none."""
+        return dict(self.read_json("scores").get("scores", {})) if self.path("scores").exists() else {}
 
     def save_scores(self, table: ScoreTable) -> None:
         self.write_json("scores", table.record())

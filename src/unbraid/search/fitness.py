@@ -16,6 +16,7 @@ from unbraid.errors import InputError, nearest, need_whole
 from unbraid.methods import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import METRICS, udr
+from unbraid.own import is_reference, label, refer
 from unbraid.training.representation import Representation, represent
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +37,8 @@ class Score:
     """Of the metric; the others have their defaults. Continuous labels are cut into 20 bins."""
 
     def __post_init__(self) -> None:
-        if self.metric != "udr" and self.metric not in METRICS:
+        object.__setattr__(self, "name", refer(self.name))
+        if self.metric != "udr" and self.metric not in METRICS and not is_reference(self.metric):
             raise InputError(f"there is no score '{self.metric}'{nearest(self.metric, ['udr', *METRICS])}")
         if self.labels is not None and self.unsupervised:
             raise InputError(f"score {self.name} needs no labels; leave out labels={self.labels}")
@@ -50,7 +52,7 @@ class Score:
 
     @property
     def metric(self) -> str:
-        return self.name.partition(".")[0]
+        return self.name if is_reference(self.name) else self.name.partition(".")[0]
 
     @property
     def unsupervised(self) -> bool:
@@ -75,7 +77,8 @@ class Score:
         settings = {"factor_bins": BINS, **self.settings} if "factor_bins" in self._known() else self.settings
         given = (codes,) if metric.reads == "codes" else (codes, labels)
         scores = metric.function(*given, rng=seed, **settings)
-        part = self.name.partition(".")[2] or (self.metric if self.metric in scores else next(iter(scores)))
+        named, own = label(self.metric), is_reference(self.name)
+        part = ("" if own else self.name.partition(".")[2]) or (named if named in scores else next(iter(scores)))
         if part not in scores:
             raise InputError(f"score '{self.metric}' has no part '{part}'{nearest(part, scores)}")
         return float(scores[part])

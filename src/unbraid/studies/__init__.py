@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING
 from unbraid.data.reading import one_line
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
-from unbraid.own import Source, relative_to
+from unbraid.own import Source, relative_to, trusted
 from unbraid.runs.folder import Folder
+from unbraid.runs.kept_code import admit, newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
@@ -75,7 +76,7 @@ def open_study(name: str) -> Study:
     """A study by its name, or from a Python file."""
     path = Path(name)
     if path.suffix == ".py" or path.is_file():
-        return _from_file(path)
+        return _from_source(Source.read(path))
     if name not in STUDIES:
         raise InputError(f"there is no study '{name}'{nearest(name, STUDIES)}; a path to a Python file works too")
     module = importlib.import_module(f"unbraid.studies.{name}.study")
@@ -93,26 +94,24 @@ def open_study(name: str) -> Study:
     return Study(name, module.TITLE, tuple(module.SCALES), jobs, table, report, results=results)
 
 
-def study_in(folder: Path) -> tuple[Study, str]:
-    """The study that a folder holds, and its scale; a comparison has none."""
-    about = Folder(folder).read_json("study")
-    name, scale = str(about.get("name")), str(about.get("scale"))
-    return (_comparison(folder), "") if name == COMPARISON else (open_study(name), scale)
-
-
 def _comparison(folder: Path) -> Study:
     from unbraid.studies import comparison
 
     plan = comparison.read_plan(folder)
+
+    def jobs(scale: str) -> list[Job]:
+        admit(folder, [*plan.methods, *plan.data, dict(plan.settings)], trust=False)
+        return plan.jobs()
+
     return Study(
-        COMPARISON, plan.title, ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
+        COMPARISON, plan.title, ("",), jobs, comparison.table, lambda runs: None,
         baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
     )  # fmt: skip
 
 
-def _from_file(path: Path) -> Study:
-    source = Source.read(path)
-    with relative_to(source.folder):
+def _from_source(source: Source) -> Study:
+    path = source.folder / source.main
+    with relative_to(path.parent):
         module = source.module()
     if not hasattr(module, "jobs"):
         raise InputError(f"{path} has no function jobs(scale)")
@@ -128,13 +127,38 @@ def _from_file(path: Path) -> Study:
         return None if own is None else list(own(runs.frame, runs.folder))
 
     def jobs(scale: str) -> Sequence[Job]:
-        with relative_to(source.folder):
+        with relative_to(path.parent):
             found: Sequence[Job] = module.jobs(scale)
             return found
 
-    name = str(path.resolve())
     title = str(getattr(module, "TITLE", path.stem))
-    return Study(name, title, scales, _jobs(jobs, scales), table, report, (source,))
+    return Study(path.name, title, scales, _jobs(jobs, scales), table, report, (source,))
+
+
+def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]:
+    """The study that a folder holds, or the one of `file`; and a line for the user, which says why where it is None.
+
+    A study's own file is run where it has been run here before, or the user trusts the folder.
+    """
+    about = Folder(folder).read_json("study")
+    name, key = str(about.get("name")), about.get("code")
+    if file is not None:
+        return open_study(str(file)), ""
+    if key is None:
+        if name == COMPARISON:
+            return _comparison(folder), ""
+        if name in STUDIES:
+            return open_study(name), ""
+        return None, f"{folder} is of the study '{name}', which is not one of Unbraid's and has no copy of its file"
+    source = read_kept(str(key), folder)
+    if not trusted(source.digest):
+        return None, (
+            f"{folder} has a study file that has not been run here before, {folder / 'code' / str(key) / source.main}: "
+            "without it, this is the general overview; read it, and if you trust it, repeat this with --trust"
+        )
+    changed = newer(str(key), folder)
+    note = f"{changed} changed since; this is by the copy in {folder}, and --study {changed} by the new one"
+    return _from_source(source), note if changed else ""
 
 
 def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Callable[[str], list[Job]]:
@@ -164,11 +188,13 @@ def write_report(
     explore: int = 0,
     baseline: str | None = None,
     chosen_by: str | None = None,
+    file: Path | None = None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
     Where there are several methods, they are compared with `baseline`; `chosen_by` is the score that chooses between
-    the settings of a method. The reports of the papers' studies have their own comparisons.
+    the settings of a method. The reports of the papers' studies have their own comparisons. `file` is the file of the
+    study, where that is the user's own and not the copy in the folder.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
@@ -191,16 +217,21 @@ def write_report(
         explorers = _explorers(runs, out, explore)
         sections = overview(runs.frame, out, draw, baseline, chosen_by)
         return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
-    study, scale = study_in(folder)
-    runs = study.table(folder)
-    own = study.report(runs)
-    title = f"{study.title} ({scale})" if scale else study.title
+    study, note = study_in(folder, file)
+    if note:
+        warnings.warn(note, stacklevel=2)
+    runs = RunTable.read(folder) if study is None else study.table(folder)
+    own = None if study is None else study.report(runs)
+    about = Folder(folder).read_json("study")
+    name, scale = str(about.get("name")), str(about.get("scale") or "")
+    title = (Path(name).stem if study is None else study.title) + (f" ({scale})" if scale else "")
     explorers = _explorers(runs, out, explore)
-    choice = baseline or _scored(runs, "method", study.baseline), chosen_by or _scored(runs, "score", study.chosen_by)
+    named = (study.baseline, study.chosen_by) if study else (None, None)
+    choice = baseline or _scored(runs, "method", named[0]), chosen_by or _scored(runs, "score", named[1])
     if own is None:
         return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
     sections = list(own)
-    if study.modules and all(section.title != TITLE for section in sections):
+    if study and study.modules and all(section.title != TITLE for section in sections):
         sections += comparison(runs.frame, *choice)
     _put_verdicts(sections, readme)
     if keep is not None:

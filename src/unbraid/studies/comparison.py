@@ -16,13 +16,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.choice import Chosen
 from unbraid.jobs.job import Job
 from unbraid.jobs.training import Train
-from unbraid.methods import Method, build, method_class
+from unbraid.methods import GROUP, METHODS, Method, build, method_class
 from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike, as_protocol, score
 from unbraid.metrics.elbo import evidence
+from unbraid.own import keys_in, label, refer
 from unbraid.pictures.names import method_name
 from unbraid.runs.folder import Folder
 from unbraid.training.loop import train
@@ -71,6 +73,10 @@ class Comparison:
     """That others are compared with on the page; by default the second method."""
 
     def __post_init__(self) -> None:
+        """Put references in place of the user's own code, as jobs have them."""
+        for name, known, group in (("methods", METHODS, GROUP), ("data", catalogue.CATALOGUE, catalogue.GROUP)):
+            names = tuple(one if one in known else refer(one, group) for one in getattr(self, name))
+            object.__setattr__(self, name, names)
         for name, fewest in (("steps", 1), ("seeds", 1), ("sweep_seeds", 1), ("strengths", 1)):
             if getattr(self, name) < fewest:
                 raise InputError(f"{name} is {getattr(self, name)}; expected at least {fewest}")
@@ -81,9 +87,22 @@ class Comparison:
                 raise InputError(f"there is no {kind} to compare on")
             if twice := [name for name in names if names.count(name) > 1]:
                 raise InputError(f"the {kind} '{twice[0]}' is given twice")
-        if self.baseline and self.baseline not in self.methods:
-            raise InputError(f"the baseline '{self.baseline}' is not compared{nearest(self.baseline, self.methods)}")
+        if self.baseline:
+            object.__setattr__(self, "baseline", self._named(self.baseline))
         self.scored_by()  # a wrong name is an error now, not in a worker
+
+    def _named(self, baseline: str) -> str:
+        """The method of this name; of one's own, the name of the class will do."""
+        wanted = baseline if baseline in METHODS else refer(baseline, GROUP)
+        for method in self.methods:
+            if wanted in (method, label(method)):
+                return method
+        raise InputError(f"the baseline '{baseline}' is not compared{nearest(baseline, map(label, self.methods))}")
+
+    @property
+    def code(self) -> set[str]:
+        """The keys of the user's own code that is compared."""
+        return keys_in([*self.methods, *self.data, dict(self.settings)])
 
     @property
     def title(self) -> str:

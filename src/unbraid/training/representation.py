@@ -39,6 +39,11 @@ class Representation:
     projection: Tensor | None = None
     """float32 (n, p): what a projection network makes of the codes."""
 
+    def __repr__(self) -> str:
+        """`Representation(5,000 rows, 10 codes; shape 3, scale 6)`."""
+        factors = ", ".join(f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True))
+        return f"Representation({len(self.codes):,} rows, {self.codes.shape[1]} codes; {factors or 'no factors'})"
+
     def draw(self, rng: Rng = 0) -> Tensor:
         """Codes drawn from q(z|x) of a Gaussian encoder, float32 (n, d)."""
         assert self.logvar is not None

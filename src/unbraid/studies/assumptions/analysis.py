@@ -18,6 +18,7 @@ from unbraid.report.claims import judge
 from unbraid.report.estimates import Array, average, choices, mean, wins
 from unbraid.report.run_table import RunTable
 from unbraid.report.sections import Items, in_short, section, tabled
+from unbraid.runs.folder import unlinked
 from unbraid.studies.assumptions import claims, figures, paper
 from unbraid.studies.assumptions.claims import CASES, beats_random, cube, theorem_metrics, variance_shares
 from unbraid.studies.assumptions.models import (
@@ -138,7 +139,7 @@ def _strips(models: Models) -> Image.Image | None:
     assert models.table.folder is not None
     strips: dict[str, Image.Image] = {}
     for path in sorted((models.table.folder / "jobs").glob("reconstruct-*/strip.png")):
-        label = path.parent.name.rpartition("-")[0]
+        label = unlinked(path, models.table.folder).parent.name.rpartition("-")[0]
         data = next((name for name in models.data_sets if label.endswith(f"-{name}")), None)
         if data is not None and data not in strips:
             with Image.open(path, formats=["PNG"]) as file:

@@ -108,7 +108,7 @@ class Rotate(Job):
 
 def logged(model: Train, run: Run) -> list[Record]:
     """The terms of figure 5 over steps, of a model of one of its settings."""
-    identity, log = _identity(model), run.log()
+    identity, log = _identity(model), run.log
     if identity["setting"] not in TRADED or not len(log):
         return []
     terms = [name for name in TERMS if name in log]

@@ -27,7 +27,7 @@ from unbraid.pictures.sheets import Strip, beside, drawn, sheet
 from unbraid.pictures.traversals import to_bytes, unit_traversals
 from unbraid.report.estimates import Array, mean
 from unbraid.report.run_table import known_mean
-from unbraid.runs.folder import job_folders
+from unbraid.runs.folder import job_folders, unlinked
 from unbraid.runs.run import Run
 from unbraid.studies.multitask import paper
 from unbraid.studies.multitask.models import (
@@ -322,7 +322,7 @@ def _embedding(models: Models, encoder: Path) -> Path | None:
     name = encoder.name.rpartition("-")[2]
     for path in job_folders(models.table.folder / "jobs", "embed-*"):
         if name in needs_of(path) and (path / "embedding.npz").exists():
-            return path / "embedding.npz"
+            return unlinked(path / "embedding.npz")
     return None
 
 

@@ -18,6 +18,7 @@ from unbraid.pictures import style
 from unbraid.pictures.names import data_name
 from unbraid.report.estimates import Array, known, mean
 from unbraid.report.run_table import known_mean
+from unbraid.runs.folder import unlinked
 from unbraid.search.lineages import hyperparameter_names
 from unbraid.studies.population.jobs import BY_UDR, RPU
 from unbraid.studies.population.models import (
@@ -152,19 +153,20 @@ def _legend(drawing: Drawing, colours: Mapping[str, str]) -> None:
 def first_epochs(models: Models, data: str) -> Image.Image | None:
     """Figure 2: traversals of the first metaEpoch of each seed, below each other."""
     paths = {seed: folder / "metaepoch1" / "traversals.png" for seed, folder in _folders(models, data).items()}
-    return below({f"seed {seed}": _opened(path) for seed, path in list(paths.items())[:SHEETS] if path.is_file()})
+    there = {seed: unlinked(path, path.parents[1]) for seed, path in paths.items() if path.is_file()}
+    return below({f"seed {seed}": _opened(path) for seed, path in list(there.items())[:SHEETS]})
 
 
 def reduction(models: Models, data: str) -> Image.Image | None:
     """Figure 3, of the first seed whose data was reduced."""
     folder = _reduced(models, data)
-    return None if folder is None else _opened(min(folder.glob("leaf*/metaepoch2/reduction.png")))
+    return None if folder is None else _opened(unlinked(min(folder.glob("leaf*/metaepoch2/reduction.png")), folder))
 
 
 def meta_epochs(models: Models, data: str) -> Image.Image | None:
     """Figure 5, of the same seed."""
     folder = _reduced(models, data)
-    return None if folder is None else _opened(folder / "metaepochs.png")
+    return None if folder is None else _opened(unlinked(folder / "metaepochs.png"))
 
 
 def _folders(models: Models, data: str) -> dict[int, Path]:
@@ -172,7 +174,8 @@ def _folders(models: Models, data: str) -> dict[int, Path]:
     epochs, study = models.epochs_of(data), models.table.folder
     if study is None or not len(epochs):
         return {}
-    return {int(row.seed): study / "jobs" / str(row.job) / "rpu" for row in epochs.itertuples()}
+    folders = {int(row.seed): study / "jobs" / str(row.job) / "rpu" for row in epochs.itertuples()}
+    return {seed: unlinked(folder, study) for seed, folder in folders.items()}
 
 
 def _reduced(models: Models, data: str) -> Path | None:

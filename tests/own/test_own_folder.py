@@ -1,0 +1,232 @@
+"""A method, a network, a metric, a data set and a study in a folder outside the package, through all that runs do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.examples import own_folder
+from tests.examples.command import Here
+from tests.examples.processes import eventually
+from unbraid.jobs.study_folder import StudyFolder
+from unbraid.own import sources, trust
+from unbraid.runs.run import Run
+from unbraid.runs.table import find_runs
+from unbraid.studies import open_study
+
+METHODS = ["sparse_vae.py:SparseVAE@0cd87e4ecaa1"]
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "unbraid.cli", "study", "run", "study.py", "--out", "out", "--workers", "1", *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def begun(folder: Path) -> bool:
+    """Whether a model has taken its first steps and waits."""
+    return any("running" in state.read_text() for state in folder.glob("out/jobs/SparseVAE-*/state.json"))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder after its study was killed while it trained, and run again: on processes of this machine."""
+    folder = own_folder.write(tmp_path_factory.mktemp("somewhere") / "mine")
+    (folder / "wait").touch()
+    with start(folder) as process:
+        assert eventually(lambda: begun(folder) or process.poll() is not None), "it trains"
+        process.send_signal(signal.SIGKILL)
+    (folder / "wait").unlink()
+    with start(folder) as process:
+        stdout, stderr = process.communicate(timeout=300)
+    assert (process.returncode, stdout) == (0, "out  3 done\n"), stderr
+    return folder
+
+
+@pytest.fixture
+def moved(trained: Path, tmp_path: Path) -> Path:
+    """The same folder at another place."""
+    shutil.copytree(trained, tmp_path / "elsewhere")
+    return tmp_path / "elsewhere"
+
+
+@pytest.fixture
+def stranger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A user who has never run any of this code."""
+    monkeypatch.setenv("UNBRAID_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(trust, "_here", set())
+    monkeypatch.setattr(sources, "_SOURCES", {})
+    for name in [name for name in sys.modules if name.startswith("unbraid_code_")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def files(study: Path) -> dict[str, bytes]:
+    """All results, by name."""
+    kept = (path for path in sorted(study.glob("jobs/*/*")) if path.is_file() and path.suffix in (".json", ".npz", ".safetensors"))
+    return {path.relative_to(study).as_posix(): path.read_bytes() for path in kept}
+
+
+def test_runs_keep_references_and_copies_of_the_code(trained: Path) -> None:
+    first, second = find_runs(trained / "out")
+    config = first.read_json("config")
+    assert config["method"].startswith("sparse_vae.py:SparseVAE@")
+    assert config["settings"]["network"].startswith("networks.py:LITTLE@")
+    assert config["opened"]["name"].startswith("blobs.py:Blobs@")
+    assert [name.partition("@")[0] for name in config["protocol"]] == ["spread.py:spread", "spread.py:brightness", "mig"]
+    assert str(trained) not in first.path("config").read_text(), "no path of this machine"
+    key = config["method"][-12:]
+    assert sorted(path.name for path in (first.folder / "code" / key).glob("*.py")) == ["penalties.py", "sparse_vae.py"]
+    scores = first.read_json("scores")["scores"]
+    codes = first.representation().codes.numpy()
+    assert scores["brightness"] == pytest.approx(float(first.method().decode(first.representation().codes).detach().mean()))
+    assert {"spread", "mig", "elbo"} <= scores.keys()
+    assert 0 < scores["spread"] < 10 * float((codes.std(0) ** 2).mean())
+    assert second.config.seed == 1
+
+
+def test_all_commands_find_the_code_again_where_the_folder_was_moved(moved: Path, here: Here, tmp_path: Path) -> None:
+    out = moved / "out"
+    before, run = files(out), str(find_runs(out)[0].folder)
+    shutil.rmtree(moved.parent / "nothing", ignore_errors=True)
+    for command in (
+        ["show", run],
+        ["encode", run, "--out", "codes.npy"],
+        ["explore", run, "--no-open", "--out", "page.html"],
+        ["study", "status", str(out)],
+        ["report", str(out), "--out", "report"],
+    ):
+        done = here(*command)
+        assert (done.returncode, done.stderr) == (0, ""), command
+    assert len(np.load(tmp_path / "codes.npy")) == 36
+    assert "SparseVAE on Blobs" in (tmp_path / "page.html").read_text()
+    assert "2 models of my own" in (tmp_path / "report" / "report.html").read_text()
+    done = here("study", "run", str(moved / "study.py"), "--out", str(out), "--workers", "1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}  3 done\n", ""), "nothing is run again"
+    assert files(out) == before
+
+
+def test_the_copies_are_enough_where_the_files_are_gone(moved: Path, here: Here) -> None:
+    out = moved / "out"
+    for name in own_folder.FILES:
+        if name != "level.txt":
+            (moved / name).unlink()
+    assert here("study", "status", str(out)).returncode == 0
+    run = str(find_runs(out)[0].folder)
+    done = here("encode", run, "--out", "codes.npy")
+    assert done.returncode == 2
+    assert "level.txt" in done.stderr, "what the code reads beside itself is not code"
+    assert Run(run).method().config.network.startswith("networks.py:LITTLE@")
+
+
+def test_a_changed_loss_trains_anew(moved: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, before = moved / "out", {job.id for job in open_study(str(moved / "study.py")).jobs("smoke")}
+    text = (moved / "penalties.py").read_text()
+    (moved / "penalties.py").write_text(text.replace("mean()", "mean() * 100"))
+    jobs = open_study(str(moved / "study.py")).jobs("smoke")
+    assert not before & {job.id for job in jobs}
+    monkeypatch.setattr("unbraid.cli._engine.LocalExecutor", lambda *_, **__: own_executor())
+    done = here("study", "run", str(moved / "study.py"), "--out", str(out))
+    assert (done.returncode, done.stdout) == (0, f"{out}  3 done\n")
+    assert "your sparse_vae.py changed since this study ran: what was made with it runs anew" in done.stderr
+    old = {path.name for path in out.glob("jobs/*") if path.name[-12:] in before}
+    assert len(old) == 3, "what was made before stays"
+    new = [StudyFolder(out).folder(job) for job in jobs[:2]]
+    sizes = [[json.loads(line)["size"] for line in (folder / "train.jsonl").read_text().splitlines()] for folder in new]
+    assert min(map(min, sizes)) > 0
+
+
+def own_executor() -> Any:
+    from unbraid.jobs.engines.inline import InlineExecutor
+
+    return InlineExecutor()
+
+
+def test_a_ray_cluster_gives_the_same_results(trained: Path, tmp_path: Path, here: Here) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'unbraid[ray]'")
+    folder = own_folder.write(tmp_path / "mine")
+    done = here("study", "run", str(folder / "study.py"), "--out", str(folder / "out"), "--engine", "ray", "--workers", "1")
+    assert (done.returncode, done.stdout) == (0, f"{folder / 'out'}  3 done\n"), done.stderr
+    local, ray = files(trained / "out"), files(folder / "out")
+    assert ray.keys() == local.keys()
+    for name, content in local.items():
+        assert name.endswith(("state.json", "scores.json")) or ray[name] == content, name
+
+
+# A folder from elsewhere
+
+
+@pytest.mark.usefixtures("stranger")
+def test_code_from_elsewhere_is_not_run_without_trust(moved: Path, here: Here, tmp_path: Path) -> None:
+    out = moved / "out"
+    (moved / "study.py").write_text("raise SystemExit('run')")
+    run = str(find_runs(out)[0].folder)
+    for command in (["show", run], ["encode", run, "--out", "codes.npy"], ["explore", run, "--no-open"]):
+        done = here(*command)
+        assert done.returncode == 2
+        assert "runs code that has not been run here before" in done.stderr
+        assert "--trust" in done.stderr
+    for command in (["study", "status", str(out)], ["report", str(out), "--out", "report"]):
+        done = here(*command)
+        assert done.returncode == 0
+        assert "has a study file that has not been run here before" in done.stderr
+        assert "the general overview" in done.stderr
+    assert "models of my own" not in (tmp_path / "report" / "report.html").read_text()
+    assert not [name for name in sys.modules if name.startswith("unbraid_code_")]
+    done = here("show", run, "--trust")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = here("report", str(out), "--out", "report", "--trust")
+    assert "changed since" in done.stderr, "by the copy, not by the file"
+    assert "2 models of my own" in (tmp_path / "report" / "report.html").read_text()
+    assert here("show", run).returncode == 0, "it has been run here now"
+
+
+@pytest.mark.usefixtures("stranger")
+@pytest.mark.parametrize("record", [{"name": "d/evil.py", "scale": "smoke"}, {"name": "evil.py", "scale": "smoke", "code": "../.."}])
+def test_a_study_file_that_a_folder_names_is_not_imported(record: dict[str, str], here: Here, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    (tmp_path / "d" / "study.json").write_text(json.dumps(record))
+    for command in (["report", "d"], ["study", "status", "d"], ["report", "d", "--trust"], ["study", "status", "d", "--trust"]):
+        done = here(*command)
+        assert "Traceback" not in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.usefixtures("stranger")
+@pytest.mark.parametrize("name", ["../evil.py:Evil", "evil.py:Evil", "evil.py:Evil@000000000000"])
+def test_a_run_that_names_code_it_does_not_hold_runs_nothing(name: str, moved: Path, here: Here, tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nEvil = None\n")
+    run = find_runs(moved / "out")[0]
+    record = run.read_json("config")
+    for change in ({"method": name}, {"settings": {**record["settings"], "network": name}}, {"opened": {**record["opened"], "name": name}}):
+        run.write_json("config", {**record, **change})
+        run.seal()
+        done = here("show", str(run.folder))
+        assert done.returncode == 2
+        assert not (tmp_path / "ran").exists()
+    os.unlink(run.path("config"))
+
+
+@pytest.mark.usefixtures("stranger")
+def test_a_copy_that_was_changed_is_damaged_and_a_link_is_none(moved: Path, here: Here) -> None:
+    run = find_runs(moved / "out")[0]
+    key = run.config.method[-12:]
+    file = run.folder / "code" / key / "penalties.py"
+    file.write_text(file.read_text() + "\n# changed\n")
+    done = here("show", str(run.folder), "--trust")
+    assert done.returncode == 2
+    assert f"code/{key} is damaged: its files have another checksum" in done.stderr
+    file.unlink()
+    file.symlink_to(moved / "penalties.py")
+    done = here("show", str(run.folder), "--trust")
+    assert done.returncode == 2
+    assert "penalties.py is a link" in done.stderr
