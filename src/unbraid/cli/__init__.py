@@ -24,11 +24,12 @@ COMMANDS = {
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
     "discover": "Find the factors of a folder of pictures.",
-    "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "encode": "Write the codes of a run's whole data set, or of other pictures, to a file.",
     "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
+    "label": "Name the latents of a run, or read attributes of your own from them.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
     "report": "Write a page about a study or any folder of runs.",
@@ -37,6 +38,7 @@ COMMANDS = {
     "runs": "List the runs below a folder.",
     "score": "Score codes against factors, from a file or a run.",
     "show": "Write pictures of a run: reconstructions, and what each latent does.",
+    "sort": "Show the pictures of a folder in the order of a factor.",
     "study": "Run, watch and list studies.",
     "train": "Train a method; run it again to resume.",
 }
@@ -46,7 +48,7 @@ SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "discover", "train", "population", "rpu"),
     "Measure": ("score", "probe", "entangle", "encode", "export", "import"),
-    "Look": ("show", "explore", "retrieve", "runs", "report"),
+    "Look": ("show", "explore", "retrieve", "sort", "label", "runs", "report"),
     "Study": ("compare", "study"),
 }
 """How the commands are listed."""

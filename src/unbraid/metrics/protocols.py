@@ -67,32 +67,34 @@ class _Metrics(dict[str, Metric]):
 
 
 GROUP = "unbraid.metrics"  # of entry points
-METRICS: dict[str, Metric] = _Metrics({
-    metric.name: metric
-    for metric in (
-        Metric(mig, "train"),
-        Metric(dci, "split"),
-        Metric(sap, "split"),
-        Metric(modularity, "train"),
-        Metric(explicitness, "split"),
-        Metric(beta_vae_score, "all"),
-        Metric(factor_vae_score, "all"),
-        Metric(irs, "train"),
-        Metric(infomec, "train"),
-        Metric(mig_sup, "train"),
-        Metric(jemmig, "train"),
-        Metric(dcimig, "train"),
-        Metric(med, "train"),
-        Metric(retrieved_factors, "train"),
-        Metric(dci_es, "split"),
-        Metric(downstream, "split"),
-        Metric(probes, "split"),
-        Metric(total_correlation, "codes"),
-        Metric(wasserstein_correlation, "codes"),
-        Metric(code_information, "codes"),
-        Metric(active_units, "codes"),
-    )
-})
+METRICS: dict[str, Metric] = _Metrics(
+    {
+        metric.name: metric
+        for metric in (
+            Metric(mig, "train"),
+            Metric(dci, "split"),
+            Metric(sap, "split"),
+            Metric(modularity, "train"),
+            Metric(explicitness, "split"),
+            Metric(beta_vae_score, "all"),
+            Metric(factor_vae_score, "all"),
+            Metric(irs, "train"),
+            Metric(infomec, "train"),
+            Metric(mig_sup, "train"),
+            Metric(jemmig, "train"),
+            Metric(dcimig, "train"),
+            Metric(med, "train"),
+            Metric(retrieved_factors, "train"),
+            Metric(dci_es, "split"),
+            Metric(downstream, "split"),
+            Metric(probes, "split"),
+            Metric(total_correlation, "codes"),
+            Metric(wasserstein_correlation, "codes"),
+            Metric(code_information, "codes"),
+            Metric(active_units, "codes"),
+        )
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -395,7 +395,7 @@ def _by_strength(models: Sequence[Model], strengths: Sequence[float]) -> dict[fl
 
 def _improving(run: Run) -> float:
     """The share by which the last third of a run's log lowered the loss; NaN where the log is short."""
-    losses = run.log()["loss"].to_numpy(dtype=float)
+    losses = run.log["loss"].to_numpy(dtype=float)
     third = len(losses) // 3
     if third < 2:
         return math.nan
