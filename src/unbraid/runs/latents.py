@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-
 from unbraid.errors import InputError, nearest
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.runs.folder import unlinked
