@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "unbraid"
-BASE = ["errors", "progress"]
+BASE = ["errors", "arguments", "progress"]
 """The modules that may lie at the top level: all packages may import them."""
 ORDER = [
-    *BASE, "own", "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report", "explorer",
-    "studies", "cli",
+    *BASE, "own", "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report",
+    "explorer", "studies", "cli",
 ]  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The cost of planning, watching, reading and reporting a study of 12,600 models; with `--speed`, of a second worker.
 
 The folders are made up: finished runs of the assumptions study at paper scale, with every file, but tiny models and
-codes. `--keep DIR` makes them there, or uses those that are there.
+codes. `--keep DIR` makes them there, or uses those that are there. `--against SRC` measures another version of the
+package beside this one, each command of both in turn: `git worktree add ../before v1`, `--against ../before/src`.
 """
 
 from __future__ import annotations
@@ -110,10 +111,12 @@ class Cost:
     printed: str
 
 
-def measured(command: list[str]) -> Cost:
+def measured(command: list[str], source: Path | None = None) -> Cost:
+    """What a command takes; `source` holds another version of the package than this one."""
+    environment = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source)}
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output)
+        process = subprocess.Popen(command, stdout=output, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -123,30 +126,53 @@ def measured(command: list[str]) -> Cost:
         return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, output.read())
 
 
-def size(out: Path, scale: str, tiny: bool = False) -> None:
+def multiplied(jobs: Path, out: Path, count: int) -> None:
+    """`count` folders with the files of the runs of a study, as links to the same bytes."""
+    runs = sorted(path.parent for path in jobs.glob("*/config.json"))
+    for number in range(count):
+        folder = out / f"run{number:05}"
+        folder.mkdir(parents=True)
+        for file in runs[number % len(runs)].iterdir():
+            os.link(file, folder / file.name)
+
+
+def size(out: Path, scale: str, tiny: bool = False, against: Path | None = None) -> None:
     plan = ordered(jobs(scale))
     models = sum(isinstance(job, Train) for job in plan)
     unbraid = [sys.executable, "-m", "unbraid.cli"]
     print(f"{'':38}{'seconds':>9}{'of CPU':>9}{'goal':>9}{'peak MB':>9}{'goal':>9}")
 
-    def row(what: str, goal: str, cost: Cost) -> None:
-        print(f"{what:38}{cost.seconds:9.2f}{cost.cpu:9.2f}{goal:>9}{cost.peak:9.0f}{'< 1000':>9}", flush=True)
+    def row(what: str, goal: str, cost: Cost, memory: str = "< 1000") -> None:
+        print(f"{what:38}{cost.seconds:9.2f}{cost.cpu:9.2f}{goal:>9}{cost.peak:9.0f}{memory:>9}", flush=True)
+
+    def both(what: str, goal: str, command: list[str], memory: str = "< 1000") -> Cost:
+        if against is not None:
+            row(f"  before: {what}", "", measured(command, against), "")
+        cost = measured(command)
+        row(what, goal, cost, memory)
+        return cost
 
     row("unbraid --help, for comparison", "< 0.4", measured([*unbraid, "--help"]))
     loading = measured([sys.executable, "-c", LOAD.format(folder=str(out / "jobs"))])
     seconds, cpu, count, done = loading.printed.split()
     assert (int(count), int(done)) == (models, models), loading.printed
     row(f"load_runs of {models:,} runs", "< 10", Cost(float(seconds), float(cpu), loading.peak, ""))
-    again = measured([*unbraid, "study", "run", "assumptions", "--scale", scale, "--out", str(out)])
+    again = both("study run with nothing missing", "", [*unbraid, "study", "run", "assumptions", "--scale", scale,
+                                                          "--out", str(out)])  # fmt: skip
     assert f"{len(plan)} done" in again.printed, again.printed
-    row("study run with nothing missing", "", again)
-    if tiny:
-        return
-    status = measured([*unbraid, "study", "status", str(out)])
+    status = both("study status", "< 2", [*unbraid, "study", "status", str(out)])
     assert str(len(plan)) in status.printed, status.printed
-    row("planning and study status", "< 5", status)
-    with tempfile.TemporaryDirectory() as report:
-        row("the report", "", measured([*unbraid, "report", str(out), "--out", report]))
+    with tempfile.TemporaryDirectory(dir=out.parent) as many:
+        count = 30 if tiny else 20_000
+        multiplied(out / "jobs", Path(many) / "runs", count)
+        for name, form in (("table", []), ("JSON", ["--json"])):
+            cost = both(
+                f"unbraid runs of {count:,}, {name}", "< 5", [*unbraid, "runs", str(Path(many) / "runs"), *form]
+            )
+            assert cost.printed.count("beta_") + cost.printed.count("_vae") >= count // 2
+    if not tiny:
+        with tempfile.TemporaryDirectory() as report:
+            both("the report", "< 30", [*unbraid, "report", str(out), "--out", report], "< 500")
 
 
 def speed() -> None:
@@ -179,6 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", action="store_true", help="measure one worker against two instead")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the folders here, or use those that are here")
+    parser.add_argument("--against", type=Path, metavar="SRC", help="also measure the version in this folder")
     parser.add_argument("--tiny", action="store_true", help="the least of everything: does it run?")
     options = parser.parse_args(arguments)
     scale = "smoke" if options.tiny else "paper"
@@ -192,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with without_sync():
                 make(out, scale)
             print(f"{len(list((out / 'jobs').iterdir())):,} folders made in {time.perf_counter() - start:.0f} s")
-        size(out, scale, options.tiny)
+        size(out, scale, options.tiny, options.against)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ A new command, flag, setting, metric or public function joins by itself. `UNBRAI
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import random
 import shutil
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -130,7 +132,19 @@ def good(world: World, param: click.Parameter) -> str:
     return fallbacks.get(param.type.name, "x")
 
 
-ALWAYS = ("resolution", "protocol", "out", "set", "settings", "metrics", "rows", "draw", "network", "latents", "workers")
+ALWAYS = (
+    "resolution",
+    "protocol",
+    "out",
+    "set",
+    "settings",
+    "metrics",
+    "rows",
+    "draw",
+    "network",
+    "latents",
+    "workers",
+)
 
 
 def call(world: World, path: Sequence[str], called: click.Command, changed: str = "", value: str = "") -> list[str]:
@@ -144,6 +158,8 @@ def call(world: World, path: Sequence[str], called: click.Command, changed: str 
                 words.append("--no-open")
             continue
         text = value if name == changed else folder if folder and name == "folder" else good(world, param)
+        if changed in ("set", "settings") and text == "image_folder":
+            text = "dsprites"  # which works without a setting
         words += [text] if isinstance(param, click.Argument) else [param.opts[0], text]
     return words
 
@@ -159,8 +175,22 @@ def values(world: World, param: click.Parameter, rng: random.Random) -> list[str
     words = [word for word in WORDS if "\ud800" not in word]
     if param.multiple or param.name == "set":
         pipe = paths(world, rng)[0]
-        words = [*words, "=x", "rows=1", "rows=-1", f"rows={'9' * 30}", "draws=99999999999999", f"path={pipe}", "path=",
-                 f"row_file={world.inputs / 'codes.npz'}", "coarse=x", "correlated=a,b", "held_out=nan", "x=1:2", "x=nan"]
+        words = [
+            *words,
+            "=x",
+            "rows=1",
+            "rows=-1",
+            f"rows={'9' * 30}",
+            "draws=99999999999999",
+            f"path={pipe}",
+            "path=",
+            f"row_file={world.inputs / 'codes.npz'}",
+            "coarse=x",
+            "correlated=a,b",
+            "held_out=nan",
+            "x=1:2",
+            "x=nan",
+        ]
     return words
 
 
@@ -171,8 +201,21 @@ def paths(world: World, rng: random.Random) -> list[str]:
         os.mkfifo(pipe)
         null.symlink_to("/dev/null")
         link.symlink_to(link)
-    return [str(pipe), str(null), str(link), "", LONG, "/dev/zero", "/proc/self/mem", str(world.inputs / "outside" / "x"),
-            "n/" * 2000 + "x", "a\u202e\x1b[31m", str(world.inputs / "outside"), "/nowhere/x.npz", "."]
+    return [
+        str(pipe),
+        str(null),
+        str(link),
+        "",
+        LONG,
+        "/dev/zero",
+        "/proc/self/mem",
+        str(world.inputs / "outside" / "x"),
+        "n/" * 2000 + "x",
+        "a\u202e\x1b[31m",
+        str(world.inputs / "outside"),
+        "/nowhere/x.npz",
+        ".",
+    ]
 
 
 def calls(world: World, rng: random.Random) -> Iterator[tuple[list[str], str]]:
@@ -188,13 +231,15 @@ def calls(world: World, rng: random.Random) -> Iterator[tuple[list[str], str]]:
             if getattr(param, "is_flag", False) or tried[path[0], name] > SHARED:
                 continue
             choices = values(world, param, rng)
+            if path[0] in SPAWNING and param.type.name in CERTAIN:
+                choices = CERTAIN[param.type.name]
             for value in rng.sample(choices, round(min(len(choices), 3 * FACTOR))):
-                if path[0] in SPAWNING and value in ("", "1e3") and param.type.name == "text":
-                    continue
                 yield call(world, path, called, name, value), f"{name} is {value[:40]!r}"
 
 
-SPAWNING = ("demo", "population", "rpu", "study")  # start workers where nothing is wrong
+CERTAIN = {"path": ["", LONG, "n/" * 2000], "float": ["x", "", "nan"], "text": ["no such thing", "²", "="]}
+"""What is refused whatever the parameter is about."""
+SPAWNING = ("compare", "demo", "population", "rpu", "study")  # start workers where nothing is wrong
 
 
 def files(world: World, words: Sequence[str]) -> list[Path]:
@@ -208,19 +253,20 @@ def files(world: World, words: Sequence[str]) -> list[Path]:
 
 def readings(world: World, rng: random.Random) -> Iterator[tuple[list[str], Path]]:
     """Commands and a file that they read."""
+    codes, pictures, names = str(world.inputs / "codes.csv"), world.inputs / "pictures", world.run / "names.json"
+    shown = ["data", "show", "--resolution", "16", "--out", "o.png", "--set"]
     more = [
-        (("score",), ["score", str(world.inputs / "codes.csv"), "--factors", "a,b", "--metrics", "mig", "--out", "s.json"]),
-        (("data", "show"), ["data", "show", "image_folder", "--resolution", "16", "--out", "o.png", "--set",
-                            f"path={world.inputs / 'images.npz'}"]),
-        (("data", "show"), ["data", "show", "dsprites", "--resolution", "16", "--out", "o.png", "--set",
-                            f"row_file={world.inputs / 'rows.npy'}"]),
-        (("data", "show"), ["data", "show", "scream_dsprites", "--resolution", "16", "--out", "o.png", "--set",
-                            f"painting={world.inputs / 'pictures' / '01.png'}"]),
-        (("explore",), ["explore", str(world.run), "--out", "o.html", "--no-open", "--names", str(world.run / "names.json")]),
+        (("score",), ["score", codes, "--factors", "a,b", "--metrics", "mig", "--out", "s.json"]),
+        (("data",), [*shown, f"path={world.inputs / 'images.npz'}", "image_folder"]),
+        (("data",), [*shown, f"row_file={world.inputs / 'rows.npy'}", "dsprites"]),
+        (("data",), [*shown, f"painting={pictures / '01.png'}", "scream_dsprites"]),
+        (("explore",), ["explore", str(world.run), "--no-open", "--out", "o", "--names", str(names)]),
         (("report",), ["report", str(world.inputs / "study"), "--out", "o"]),
-        (("retrieve",), ["retrieve", str(world.run), "--out", "o.png", "--query", str(world.inputs / "pictures" / "02.png")]),
+        (("retrieve",), ["retrieve", str(world.run), "--out", "o.png", "--query", str(pictures / "02.png")]),
     ]  # fmt: skip
-    named = [world.inputs / name for name in ("images.npz", "rows.npy", "pictures/01.png", "pictures/02.png", "codes.csv")]
+    named = [
+        world.inputs / name for name in ("images.npz", "rows.npy", "pictures/01.png", "pictures/02.png", "codes.csv")
+    ]
     for path, words in [*((path, call(world, path, called)) for path, called in COMMANDS), *more]:
         if path[0] in SPAWNING and path[1:] != ("status",):
             continue
@@ -261,10 +307,25 @@ def test_commands_on_spoilt_files(world: World) -> None:
 
 def test_hostile_names_of_runs(world: World) -> None:
     codes, faults, start = Counter[int](), list[str](), time.monotonic()
-    for name in ("$_{$", "\x1b[31m", "[/red]", "a\nb", os.fsdecode(b"\xff\xfe"), "<script>", "&amp;", "%00", "'\"", "-x", "n" * 250):
+    for name in (
+        "$_{$",
+        "\x1b[31m",
+        "[/red]",
+        "a\nb",
+        os.fsdecode(b"\xff\xfe"),
+        "<script>",
+        "&amp;",
+        "%00",
+        "'\"",
+        "-x",
+        "n" * 250,
+    ):
         target = world.inputs / "runs" / name
         shutil.copytree(world.run, target)
-        for words in (["runs", str(world.inputs / "runs")], ["report", str(world.inputs / "runs"), "--out", "o", "--draw", "0"]):
+        for words in (
+            ["runs", str(world.inputs / "runs")],
+            ["report", str(world.inputs / "runs"), "--out", "o", "--draw", "0"],
+        ):
             try:
                 codes[command(words, world.inputs)[0]] += 1
             except BrokenRuleError as error:
@@ -273,6 +334,36 @@ def test_hostile_names_of_runs(world: World) -> None:
         world.tidy()
     assert codes[2] == 0
     _report("hostile names", codes, faults, start)
+
+
+def test_the_rule_notices_what_was_wrong_before(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures, pipe, config = world.out / "pictures", world.inputs / "pipe", world.run / "config.json"
+    os.mkfifo(pipe)
+    record = json.loads(config.read_text())
+    show = ["data", "show", "image_folder", "--resolution", "16", "--out", "o.png", "--set", f"path={pictures}"]
+
+    def spoilt(arguments: list[str]) -> None:
+        pictures.mkdir()
+        (pictures / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage\n")
+        config.write_text(json.dumps({**record, "spec": {**record["spec"], "names": 3}}))
+        try:
+            assert command(arguments, world.inputs)[0] == 2
+        finally:
+            world.restore(config)
+            world.tidy()
+
+    old_faults: list[tuple[list[str], str, Any, str]] = [
+        (show, "unbraid.data.sets.image_folder.picture", lambda source, name: Image.open(source), "a process"),
+        (["encode", str(world.run), "--out", str(pipe)], "unbraid.data.atomic.check_replaceable", print, "it changed"),
+        (["show", str(world.run), "--out", "o"], "unbraid.runs.run.check", lambda *_: None, "a traceback"),
+    ]
+    for arguments, name, old, words in old_faults:
+        spoilt(arguments)
+        with monkeypatch.context() as context:
+            context.setattr(name, old)
+            with pytest.raises(BrokenRuleError, match=words):
+                spoilt(arguments)
+    pipe.unlink()
 
 
 # Functions
@@ -290,9 +381,9 @@ def arguments(world: World) -> dict[str, Any]:
     models = [world.codes, world.codes[:, ::-1], world.codes + 0.1]
     return {
         "codes": world.codes, "factors": world.factors, "data": world.data, "steps": 1, "folder": world.run,
-        "runs": world.run, "method": "beta_vae", "name": "image_folder", "path": world.inputs / "pictures", "out": "made",
-        "protocol": "none", "fractions": [0.5], "rng": 0, "models": models, "representations": models, "groups": [[0, 1], [2]],
-        "labels": world.factors[:, 0], "test": None, "matrix": world.codes,
+        "runs": world.run, "method": "beta_vae", "name": "image_folder", "path": world.inputs / "pictures",
+        "out": "made", "protocol": "none", "fractions": [0.5], "rng": 0, "models": models, "representations": models,
+        "groups": [[0, 1], [2]], "labels": world.factors[:, 0], "test": None, "matrix": world.codes,
     }  # fmt: skip
 
 
@@ -305,6 +396,8 @@ def good_call(world: World, name: str, function: Callable[..., Any]) -> dict[str
         )  # fmt: skip
         if needed:
             chosen[parameter.name] = known.get(parameter.name, world.codes)
+    if "out" in inspect.signature(function).parameters:
+        chosen["out"] = "made"
     if name == "unbraid.train":
         chosen |= {"out": "made", "network": "small", "latents": 3, "protocol": None, "precision": "fp32"}
     if name == "unbraid.represent":
@@ -321,13 +414,18 @@ def test_functions_with_wrong_arguments(world: World) -> None:
     codes, faults, start = Counter[int](), list[str](), time.monotonic()
     for name, function in functions().items():
         usual = good_call(world, name, function)
-        names = [one.name for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_POSITIONAL]
+        names = [
+            one.name for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_POSITIONAL
+        ]
         for parameter in names:
-            pool = ARRAYS if parameter in ("codes", "factors", "test", "labels", "models", "representations") else SETTINGS
+            pool = (
+                ARRAYS if parameter in ("codes", "factors", "test", "labels", "models", "representations") else SETTINGS
+            )
             for value in rng.sample(pool, round(min(len(pool), (2 * VALUES if pool is ARRAYS else VALUES) * FACTOR))):
                 asked = {**usual, parameter: value}
                 try:
-                    with rule(world.inputs):
+                    with rule(world.inputs), warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
                         codes[_outcome(function, asked)] += 1
                 except BrokenRuleError as error:
                     _note(faults, f"{name}(…, {parameter}={value!r:.60}): {error}")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
-import numbers
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,29 +38,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
-
-
-LARGEST = 2**62
-"""Whole numbers beyond it fit no array, no seed and no count of steps."""
-
-
-def need_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
-    """`value` where it is a whole number in the range, else an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputError(f"{name} is {shown(value)}; expected a whole number")
-    if not low <= value <= high:
-        expected = f"at least {low:,}" if value < low else f"at most {high:,}"
-        raise InputError(f"{name} is {shown(int(value))}; expected {expected}")
-    return int(value)
-
-
-def need_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """`value` where it is a finite number in the range, else an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or abs(value) > 1e300 or not math.isfinite(value):
-        raise InputError(f"{name} is {shown(value)}; expected a finite number")
-    if not low <= value <= high:
-        raise InputError(f"{name} is {value:g}; expected {f'at least {low:g}' if value < low else f'at most {high:g}'}")
-    return float(value)
 
 
 def shown(value: Any) -> str:

@@ -12,6 +12,7 @@ import pytest
 from tests.examples import toy_jobs
 from tests.examples.toy_jobs import Now, told
 from unbraid import cli
+from unbraid.own import Source
 
 TOYS = Path(toy_jobs.__file__)
 
@@ -49,7 +50,8 @@ def test_run_and_status_of_a_file(here: Here, tmp_path: Path) -> None:
     lines = [line.split() for line in shown.stdout.splitlines()]
     assert ["needy", "1"] in lines
     assert ["all", "4"] in lines
-    assert json.loads((tmp_path / "mine" / "study.json").read_text()) == {"name": str(TOYS), "scale": "broken"}
+    about = json.loads((tmp_path / "mine" / "study.json").read_text())
+    assert about == {"name": "toy_jobs.py", "scale": "broken", "code": Source.read(TOYS).key}
 
 
 def test_failures_are_told_and_tried_again(here: Here, tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ BAD = [
     (["study", "run", "assumptions", "--engine", "ray", "--memory-limit", "1"], "--memory-limit is for local workers"),
     (["study", "status", "nowhere"], "nowhere is not a folder of results: it has no study.json"),
     (["study", "status", "torn"], "study.json is damaged"),
-    (["study", "status", "foreign"], "there is no study 'None'"),
+    (["study", "status", "foreign"], "study.json is damaged: it has no name of a study"),
 ]  # fmt: skip
 
 

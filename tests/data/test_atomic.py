@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unbraid.data.atomic import clear_parts, replacing
+from unbraid.data.atomic import clear_parts, link_target, replacing
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
@@ -34,3 +34,28 @@ def test_what_the_killed_left_is_cleared_and_nothing_else(tmp_path: Path) -> Non
     clear_parts(tmp_path)
     assert not left.exists()
     assert sorted(tmp_path.iterdir()) == sorted(kept)
+
+
+def test_what_is_not_a_regular_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "null").symlink_to("/dev/null")
+    for name in ("pipe", "folder", "link", "null"):
+        with pytest.raises(OSError, match="not a regular file"), replacing(tmp_path / name) as part:
+            part.write_text("theirs")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not list(tmp_path.glob(".*"))
+    assert link_target(tmp_path / "link") == tmp_path / "file"
+    assert link_target(tmp_path / "file") == tmp_path / "file"
+
+
+def test_a_new_file_has_the_mode_that_the_umask_gives(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "file") as part:
+            part.write_text("")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640

@@ -483,3 +483,21 @@ def test_every_declared_file_has_a_plausible_address_and_checksum() -> None:
         assert all(url.startswith(("http://", "https://")) for url in file.urls)
     names = [file.name for file in declared + unverified]
     assert len(set(names)) == len(names)
+
+
+def test_a_server_that_sends_more_than_it_should_is_cut_off(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Handler, "protocol_version", "HTTP/1.0")
+    monkeypatch.setattr(Handler, "send_header", _without_length)
+    serve(server, data=DATA * 50)
+    file = remote(server, size=len(DATA))
+    with pytest.raises(InputError, match=f"sends more than {len(DATA):,} bytes"):
+        files.get(file)
+    assert sum(path.stat().st_size for path in files._path(file).parent.iterdir()) <= len(DATA) + files._BLOCK
+    monkeypatch.setattr(files, "_SPARE", 1 << 62)  # a file of unknown size leaves some of the disk free
+    with pytest.raises(InputError, match=r"no room for a\.bin"):
+        files.get(remote(server, sha256=None))
+
+
+def _without_length(handler: Handler, name: str, value: str) -> None:
+    if name != "Content-Length":
+        BaseHTTPRequestHandler.send_header(handler, name, value)

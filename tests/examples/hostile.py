@@ -13,6 +13,7 @@ import random
 import signal
 import sys
 import traceback
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,7 +40,22 @@ ARRAYS: list[Any] = [
     np.array([["a", "b"]] * 40), np.array([[{}]] * 40, dtype=object), np.zeros((40, 3), complex),
     np.zeros((1, 3)), np.zeros((40, 1), "datetime64[s]"), np.zeros((7, 3)), iter([1, 2]), range,
 ]  # fmt: skip
-SETTINGS: list[Any] = [None, "text", -1, 2.5, float("nan"), float("inf"), HUGE, [], {}, object(), b"x", LONG, (1, 2), True]
+SETTINGS: list[Any] = [
+    None,
+    "text",
+    -1,
+    2.5,
+    float("nan"),
+    float("inf"),
+    HUGE,
+    [],
+    {},
+    object(),
+    b"x",
+    LONG,
+    (1, 2),
+    True,
+]
 
 
 # Files
@@ -90,8 +106,18 @@ def _empty(path: Path, rng: random.Random) -> str:
 
 
 def _foreign(path: Path, rng: random.Random) -> str:
-    content = rng.choice([b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage", b"\xff\xfe\x00", b"null", b"[]",
-                          b"PK\x05\x06" + bytes(18), b"\x93NUMPY\x01\x00\xff\xff", b"\x89PNG\r\n\x1a\n", b"a,b\n1"])
+    content = rng.choice(
+        [
+            b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage",
+            b"\xff\xfe\x00",
+            b"null",
+            b"[]",
+            b"PK\x05\x06" + bytes(18),
+            b"\x93NUMPY\x01\x00\xff\xff",
+            b"\x89PNG\r\n\x1a\n",
+            b"a,b\n1",
+        ]
+    )
     path.write_bytes(content)
     return f"foreign bytes {content[:10]!r}"
 
@@ -135,12 +161,18 @@ def _wrong_array(path: Path, rng: random.Random) -> str:
         arrays = {"": np.load(path)} if file is None else {name: file[name] for name in file.files}
     name = rng.choice(list(arrays))
     old = arrays[name]
-    value = rng.choice([
-        old[:0], old[:1], old[:-1], old.ravel(), old[None], old.astype("U"), old.astype(object), old.astype(complex),
-        old.astype("f8") * 1e300 * 1e10, old.astype("f8") * np.nan, old.astype("f2"), np.zeros((3, 3), "V4"), -old.astype("i8"),
-        old.astype(">f4"), np.array(7), old.astype("i8") + 2**62, np.zeros((2, 3, 4, 5)), old.astype("f8") + 0.5,
-        old.astype("longdouble"), np.asfortranarray(old), old.astype("datetime64[s]") if old.dtype.kind in "iu" else old[:0],
-    ])  # fmt: skip
+    types = ["U9", object, complex, "f2", ">f4", "longdouble", "datetime64[s]", "i8", "f8", "?"]
+    with contextlib.suppress(ValueError, TypeError, OverflowError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        old = old.astype(rng.choice([old.dtype, *types]))  # type: ignore[arg-type]
+    value = rng.choice(
+        [old, old[:0], old[:1], old[:-1], old.ravel(), old[None], np.asfortranarray(old), old[..., None]]
+    )
+    if old.dtype.kind in "if":
+        with np.errstate(all="ignore"):
+            value = rng.choice([value, -value, value * 0 + 2**62, value * 1e308 * 1e10, value * np.nan, value + 0.5])
+    elif rng.random() < 0.3:
+        value = rng.choice([np.array(7), np.zeros((2, 3, 4, 5)), np.zeros((3, 3), "V4"), np.zeros(0)])
     if path.suffix == ".npy":
         np.save(path, value)
     else:
@@ -165,7 +197,9 @@ def _declared(path: Path, rng: random.Random) -> str:
 def _wrong_cell(path: Path, rng: random.Random) -> str:
     lines = path.read_text().splitlines()
     row = rng.randrange(len(lines))
-    cell = rng.choice(["", "nan", "inf", "1e999", "x", '"', "1,2,3", "\x00", "{}", "[1]", '{"step": "1"}', "🜁" * 3, "1e308"])
+    cell = rng.choice(
+        ["", "nan", "inf", "1e999", "x", '"', "1,2,3", "\x00", "{}", "[1]", '{"step": "1"}', "🜁" * 3, "1e308"]
+    )
     cells = lines[row].split(",")
     cells[rng.randrange(len(cells))] = cell
     lines[row] = ",".join(cells)
@@ -269,7 +303,8 @@ def command(arguments: list[str], inputs: Path) -> tuple[int, str]:
 
     out, err = io.StringIO(), io.StringIO()
     argv, code = sys.argv, 0
-    with rule(inputs), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with rule(inputs), warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        warnings.simplefilter("default")  # the command prints them
         sys.argv = ["unbraid", *arguments]
         try:
             cli.main()
@@ -284,7 +319,7 @@ def command(arguments: list[str], inputs: Path) -> tuple[int, str]:
     text = err.getvalue()
     if code not in (0, 2):
         raise BrokenRuleError(f"exit code {code}: {text[-500:]}")
-    if code == 2 and text.count("\n") > 3 or "Traceback" in text or (code == 2 and not text.startswith("unbraid: ")):
+    if (code == 2 and text.count("\n") > 3) or "Traceback" in text or (code == 2 and not text.startswith("unbraid: ")):
         raise BrokenRuleError(f"more than three lines of error:\n{text[:800]}")
     if len(text) > 4000:
         raise BrokenRuleError(f"{len(text)} characters of error")

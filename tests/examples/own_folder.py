@@ -32,11 +32,11 @@ class SparseVAE(VAE):
         kl, own = q.kl(), size(q.mean)
         return {"loss": reconstruction + kl + self.hp["alpha"] * own, "kl": kl, "size": own}
 ''',
-    "penalties.py": '''
+    "penalties.py": """
 def size(mean):
     return mean.abs().sum(1).mean()
-''',
-    "networks.py": '''
+""",
+    "networks.py": """
 from torch import nn
 
 from unbraid.nets import Network
@@ -51,15 +51,15 @@ def decoder(codes, image_shape):
 
 
 LITTLE = Network("mine", encoder, decoder=decoder)
-''',
-    "spread.py": '''
+""",
+    "spread.py": """
 def spread(codes, factors, power=1.0):
     return float((codes.std(0) ** power).mean())
 
 
 def brightness(method, data, representation):
     return float(method.decode(representation.codes).detach().mean())
-''',
+""",
     "blobs.py": '''
 from pathlib import Path
 

@@ -11,16 +11,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tests.examples.benches import load_bench
 from tests.examples.squares import paired, squares
 from unbraid.data import FactorData, PairData
 from unbraid.errors import InputError
 from unbraid.methods import Spec, build
 from unbraid.methods.contrastive import Contrastive
-from unbraid.methods.contrastive_losses import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
+from unbraid.methods.contrastive_losses import (
+    OVER,
+    hessian,
+    info_max,
+    info_min,
+    ortho,
+    p_ortho,
+    positives,
+    sub_info_max,
+)
 from unbraid.metrics import probes
 from unbraid.training.loop import train
 from unbraid.training.representation import represent
 
+collapse = load_bench("collapse")
 TAU = 0.3
 TINY: dict[str, Any] = {"network": "resnet_tiny", "latents": 8, "batch_size": 12, "learning_rate": 2e-3}
 PLAIN: dict[str, Any] = {"crop": 1.0, "flip": 0.0, "colour": 0.0, "grey": 0.0}
@@ -83,15 +94,15 @@ def slow_info_min(z: Tensor) -> Tensor:
     return total
 
 
-def slow_ortho(z: Tensor, permutation: list[int] | None = None) -> Tensor:
-    """(5), and with a permutation (6)."""
-    total = z.new_zeros(())
+def slow_ortho(z: Tensor, permutation: list[int] | None = None, over: str = "pair") -> Tensor:
+    """(5), and with a permutation (6); j is i and the other view of its pair, or any view."""
+    total, m = z.new_zeros(()), len(z)
     for k in range(z.shape[1]):
         for other in range(z.shape[1]):
             if k == other:
                 continue
-            for i in range(len(z)):
-                for j in range(len(z)):
+            for i in range(m):
+                for j in [i, (i + m // 2) % m] if over == "pair" else range(m):
                     left = z[i, k] if permutation is None else z[i, k][permutation]
                     total = total + (left @ z[j, other]).abs() / (z[i, k].norm() * z[j, other].norm())
     return total
@@ -162,26 +173,59 @@ def test_info_min_is_equation_4(parts: int) -> None:
     assert_same(lambda z: info_min(z, TAU), lambda z: slow_info_min(z) / len(z), sub_embeddings(parts=parts))
 
 
+@pytest.mark.parametrize("over", OVER)
 @pytest.mark.parametrize("parts", [2, 3])
-def test_ortho_is_equation_5(parts: int) -> None:
-    assert_same(ortho, lambda z: slow_ortho(z) / len(z), sub_embeddings(parts=parts))
+def test_ortho_is_equation_5(parts: int, over: str) -> None:
+    z = sub_embeddings(parts=parts)
+    assert_same(lambda z: ortho(z, over=over), lambda z: slow_ortho(z, over=over) / len(z), z)
 
 
-def test_p_ortho_is_equation_6_with_a_new_permutation_each_time() -> None:
+@pytest.mark.parametrize("over", OVER)
+def test_p_ortho_is_equation_6_with_a_new_permutation_each_time(over: str) -> None:
     order = [2, 0, 3, 1]
     z = sub_embeddings()
-    assert_same(lambda z: ortho(z, torch.tensor(order)), lambda z: slow_ortho(z, order) / len(z), z)
-    assert float(ortho(z, torch.tensor(order)).detach()) != pytest.approx(float(ortho(z).detach()))
+    assert_same(lambda z: ortho(z, torch.tensor(order), over), lambda z: slow_ortho(z, order, over) / len(z), z)
+    same = float(ortho(z, over=over).detach())
+    assert float(ortho(z, torch.tensor(order), over).detach()) != pytest.approx(same)
     torch.manual_seed(0)
-    drawn = {round(float(p_ortho(z).detach()), 6) for _ in range(40)}
+    drawn = {round(float(p_ortho(z, over).detach()), 6) for _ in range(40)}
     assert len(drawn) > 10
     torch.manual_seed(0)
-    assert round(float(p_ortho(z).detach()), 6) in drawn
+    assert round(float(p_ortho(z, over).detach()), 6) in drawn
 
 
-def test_ortho_takes_parts_of_any_length() -> None:
+@pytest.mark.parametrize("over", OVER)
+def test_ortho_takes_parts_of_any_length(over: str) -> None:
     z = sub_embeddings().detach()
-    assert float(ortho(3 * z)) == pytest.approx(float(ortho(z)))
+    assert float(ortho(3 * z, over=over)) == pytest.approx(float(ortho(z, over=over)))
+
+
+def test_what_j_runs_over_is_named() -> None:
+    with pytest.raises(InputError, match="over is 'pairs'; did you mean 'pair'"):
+        ortho(sub_embeddings(), over="pairs")
+
+
+def test_where_equation_6_vanishes_for_every_permutation() -> None:
+    """One half has equal elements, the elements of the other add up to 0. Which half it is may change from pair to pair
+    only where j stays within the pair: over all views, one half is the same for all of them."""
+    flat = torch.ones(4, dtype=torch.float64)
+    free = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    free = free - free.mean(1, keepdim=True)
+    one_half = torch.stack([flat.expand(6, 4), free], 1)
+    taking_turns = one_half.clone()
+    taking_turns[[1, 4]] = one_half[[1, 4]].flip(1)  # both views of the second pair
+    for _ in range(5):
+        assert float(p_ortho(one_half, "all")) == pytest.approx(0, abs=1e-12)
+        assert float(p_ortho(taking_turns, "pair")) == pytest.approx(0, abs=1e-12)
+    assert float(p_ortho(taking_turns, "all")) > 1
+
+
+@pytest.mark.parametrize(("over", "low", "high"), [("pair", 0.9, 1.0), ("all", 0.0, 0.1)])
+def test_over_all_views_one_half_of_free_embeddings_collapses(over: str, low: float, high: float) -> None:
+    """(3) with (6) at λ = 0.1, of embeddings that can be anything: how far the poorer half is spread, from 0 to 1."""
+    spread = collapse.trained(over, pairs=64, steps=200).spread
+    assert low < min(spread) < high
+    assert max(spread) > 0.7  # the other half keeps its pairs apart either way
 
 
 @pytest.mark.parametrize(("parts", "width"), [(2, 6), (3, 6)])
@@ -218,7 +262,8 @@ def test_views_that_cannot_be_told_apart_cost_the_logarithm_of_their_number() ->
     assert float(info_max(z[:, 0], pairs_of(z)[0], TAU)) == pytest.approx(math.log(9), rel=1e-5)
     assert float(sub_info_max(z, pairs_of(z), TAU)) == pytest.approx(2 * math.log(9), rel=1e-5)
     assert float(info_min(z, TAU)) == pytest.approx(-2 * math.log(5), rel=1e-5)
-    assert float(ortho(z)) == pytest.approx(2 * 10, rel=1e-5)
+    assert float(ortho(z)) == pytest.approx(2 * 2, rel=1e-5)  # both views of a pair, twice
+    assert float(ortho(z, over="all")) == pytest.approx(2 * 10, rel=1e-5)
 
 
 def test_positives_are_no_view_itself_and_always_the_other_of_the_pair() -> None:
@@ -318,6 +363,23 @@ def test_centred_means_that_columns_have_mean_0_and_variance_1_before_z_gets_its
     assert torch.allclose(method.project(codes), expected, atol=1e-5)
     one = method.eval().project(codes[:1])  # by what training has seen, not by the one row
     assert torch.allclose(one, method.project(codes)[:1], atol=1e-6)
+
+
+@pytest.mark.parametrize("head", ["parts", "whole"])
+def test_normalised_heads_are_those_of_the_released_code(head: str) -> None:
+    """Linear, normalise, ReLU, linear, normalise, without biases beside a shift and without a shift at the end."""
+    method, codes = learner(head=head, head_norm=True), torch.randn(40, 8)
+    inputs = codes.chunk(2, 1)[0] if head == "parts" else codes
+    first, last = (method.get_parameter(f"heads.0.{layer}.weight") for layer in (0, 3))
+    hidden = inputs @ first.T
+    hidden = torch.relu((hidden - hidden.mean(0)) / (hidden.var(0, correction=0) + 1e-5).sqrt())
+    outputs = hidden @ last.T
+    outputs = (outputs - outputs.mean(0)) / (outputs.var(0, correction=0) + 1e-5).sqrt()
+    assert torch.allclose(method.heads[0](codes if head == "whole" else inputs), outputs, atol=1e-5)
+    method.update(paired().batch_at(range(12)))
+    names = [name for name, one in method.named_parameters() if name.startswith("heads.0") and one.requires_grad]
+    assert names == ["heads.0.0.weight", "heads.0.1.weight", "heads.0.1.bias", "heads.0.3.weight", "heads.0.4.weight"]
+    assert not bool(method.get_parameter("heads.0.4.bias").any())
 
 
 @torch.no_grad()

@@ -359,3 +359,62 @@ def test_features_of_several_dimensions_are_groups_of_codes() -> None:
     assert make(dimensions=2).code_groups == [[0, 1], [2, 3]]
     with pytest.raises(InputError, match="dimensions is 3; expected a divisor of latents, 4"):
         make(dimensions=3)
+
+
+# What λ₃ does over steps, and what it moves
+
+
+def test_the_difficulty_comes_in_after_the_warm_up() -> None:
+    method = make(warm_up=4, rise=2, lambda_3=0.5)
+    weights = []
+    for step in range(8):
+        method.steps = step
+        weights.append(method.hp["lambda_3"] * method.risen)
+    assert weights == [0, 0, 0, 0, 0, 0.25, 0.5, 0.5]
+    method.steps = 3
+    assert float(method.loss(pixels(method))["difficulty"]) == 0
+    method.steps = 6
+    assert float(method.loss(pixels(method))["difficulty"]) > 0
+    assert make().risen == 1
+    at_once = make(warm_up=3)
+    at_once.steps = 2
+    assert at_once.risen == 0
+    at_once.steps = 3
+    assert at_once.risen == 1
+
+
+def test_the_excess_is_the_difficulty_less_the_entropy_of_its_target() -> None:
+    images = torch.rand(16, 1, 8, 8).requires_grad_()
+    losses = {}
+    for target in ("written", "excess", "detached"):
+        method = make(target=target)
+        torch.manual_seed(3)
+        losses[target] = method._difficulty(images)
+    v = images.detach().flatten(1)[8:][4:]
+    floor = -(v * v.log() + (1 - v) * (1 - v).log()).sum(1).mean()
+    assert float(losses["written"] - losses["excess"]) == pytest.approx(float(floor), rel=1e-4)
+    assert float(losses["detached"]) == pytest.approx(float(losses["written"]), rel=1e-5)
+    (slope,) = torch.autograd.grad(losses["detached"], images, retain_graph=True)
+    assert not bool(slope[8:].any())  # v does not move
+    (slope,) = torch.autograd.grad(losses["written"], images)
+    assert bool(slope[8:].any())
+
+
+@pytest.mark.parametrize(("target", "expected"), [("written", 0.82), ("excess", 0.6)])
+def test_as_written_the_difficulty_sharpens_what_is_drawn(target: str, expected: float) -> None:
+    """A pixel that is 1 with p = 0.6, drawn as q by a model whose features change nothing, so that M may copy.
+
+    crossentropy(p, q) + λ₃·crossentropy(q, q) is least where logit q = p/q - (1-p)/(1-q) + …: at 0.82 for λ₃ = 1.
+    """
+    from unbraid.methods.translation import entropy
+
+    q = torch.linspace(0.3, 0.97, 400, dtype=torch.float64)
+    losses = []
+    for value in q:
+        drawn = value.view(1, 1, 1)
+        pairs = Pairs(drawn, drawn)
+        hidden = first_weights(pairs, 2)
+        hard = difficulty(pairs, pairs, hidden, 0, 1.0, through=False)[0].detach()
+        hard = hard - entropy(drawn)[0] if target == "excess" else hard
+        losses.append(float(-(0.6 * value.log() + 0.4 * (1 - value).log()) + hard))
+    assert float(q[int(np.argmin(losses))]) == pytest.approx(expected, abs=0.02)

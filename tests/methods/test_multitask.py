@@ -173,6 +173,9 @@ def test_errors_on_rows_held_out_are_those_of_these_rows() -> None:
     errors = (outputs.T - whole.batch_at(range(20, 36))["targets"]).square().mean(0)
     assert [found[f"test.error_{task}"] for task in range(3)] == pytest.approx(errors.tolist(), rel=1e-5)
     assert found["test.rmse"] == pytest.approx(float(errors.mean()) ** 0.5, rel=1e-5)
+    variances = whole.batch_at(range(20, 36))["targets"].double().var(0, unbiased=False)
+    assert [found[f"test.r2_{task}"] for task in range(3)] == pytest.approx((1 - errors / variances).tolist(), rel=1e-5)
+    assert found["test.r2"] == pytest.approx(float((1 - errors / variances).mean()), rel=1e-5)
     some = held_out_errors(method, data, rows=8)
     assert some.keys() == found.keys()
     assert some != found

@@ -180,3 +180,22 @@ def test_the_command_scores_continuous_factors(tmp_path: Path, suffix: str, monk
         assert f"{value:.4f}" in found.output
     with pytest.raises(InputError, match=r"^factors column 0 is continuous"):
         CliRunner().invoke(app, [*command[:-1], "mig"], catch_exceptions=False)
+
+
+def test_sap_of_classes_and_ordered_factors() -> None:
+    """Column 1 is a class; each factor is scored as it would be alone, by its own predictor."""
+    rows = np.random.default_rng(1).permutation(300)
+    train, test = rows[:200], rows[200:]
+    given: dict[str, Any] = {"predictor": "logistic", "standardised": True}
+    both = sap(CODES[train], MIXED[train], test=(CODES[test], MIXED[test]), classes=[1], **given)
+    alone = sap(CODES[train], MIXED[train][:, [1]], test=(CODES[test], MIXED[test][:, [1]]), **given)
+    assert both.arrays["predictability"][:, 1] == pytest.approx(alone.arrays["predictability"][:, 0])
+    squared = np.corrcoef(CODES[train].T, MIXED[train].T)[:3, 3:] ** 2
+    assert both.arrays["predictability"][:, [0, 2]] == pytest.approx(squared[:, [0, 2]])
+    assert both["sap"] == pytest.approx(both.arrays["per_factor"].mean())
+    whole = MIXED[:, [1]].astype(int)
+    assert sap(CODES, whole, classes=[0], rng=0, **given) == sap(CODES, whole, rng=0, **given)
+    with pytest.raises(InputError, match="classes has 3; expected columns of 3 factors, 0 to 2"):
+        sap(CODES, MIXED, classes=[3])
+    with pytest.raises(InputError, match="factors that are not classes use one code at a time"):
+        sap(CODES, MIXED, classes=[1], groups=[[0, 1], [2]])

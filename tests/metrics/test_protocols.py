@@ -507,8 +507,10 @@ def test_intervention_is_appendix_d_to_the_letter() -> None:
         share = importance[:, column] / importance[:, column].sum()
         plain.append(1 + (share * np.log(share)).sum() / np.log(5))
     assert found["dci.completeness"] == pytest.approx(np.mean(plain), abs=1e-6)
-    one = LogisticRegression().fit(train[0][:, [1]], train[1][:, 2]).predict(test[0][:, [1]])
-    assert found.arrays["sap"]["predictability"][1, 2] == np.mean(one == test[1][:, 2])
+    one = LogisticRegression().fit(train[0][:, [1]], train[1][:, 0]).predict(test[0][:, [1]])
+    assert found.arrays["sap"]["predictability"][1, 0] == np.mean(one == test[1][:, 0])  # shape is a class
+    squared = np.corrcoef(train[0][:, 1], train[1][:, 2])[0, 1] ** 2
+    assert found.arrays["sap"]["predictability"][1, 2] == pytest.approx(squared)  # the others are ordered
     assert found["irs"] == irs(*train, quantile=1.0, bins=None)["irs"]
     assert PROTOCOLS["intervention"].metrics["dci"]["max_depth"] == "cv"
     with pytest.raises(InputError, match=r"^max_depth has 5 depths for 3 factor\(s\)"):

@@ -122,3 +122,12 @@ def test_population_is_the_network_of_the_released_code() -> None:
     weights = [tuple(layer.weight.shape) for layer in decoder if isinstance(layer, nn.ConvTranspose2d)]
     assert weights == [(10, 512, 1, 1), (512, 64, 4, 4), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 3, 4, 4)]
     assert sum(isinstance(layer, nn.BatchNorm2d) for layer in decoder) == 5
+
+
+def test_multitask_tanh_is_the_same_network_with_another_activation() -> None:
+    for part, arguments in ((nets.encoder, ((1, 64, 64), 8)), (nets.decoder, (8, (1, 64, 64)))):
+        plain, tanh = part("multitask", *arguments), part("multitask_tanh", *arguments)
+        assert [tuple(one.shape) for one in plain.parameters()] == [tuple(one.shape) for one in tanh.parameters()]
+        kinds = [type(layer).__name__ for layer in plain]
+        assert [type(layer).__name__ for layer in tanh] == [kind.replace("ReLU", "Tanh") for kind in kinds]
+        assert "ReLU" in kinds

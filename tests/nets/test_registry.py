@@ -16,7 +16,7 @@ def shapes(module: nn.Module) -> list[tuple[int, ...]]:
 
 
 SIZES = [("assumptions", 64), ("assumptions", 32), ("assumptions", 16), ("dlib", 64), ("multitask", 64), ("mlp", 64),
-         ("mlp", 5), ("population", 64), ("population", 32),
+         ("mlp", 5), ("multitask_tanh", 64), ("population", 64), ("population", 32),
          ("small", 32), ("small", 8), ("small", 64), ("tiny", 32), ("patches", 32), ("patches", 16),
          ("intervention", 64), ("intervention", 32), ("intervention_cmnist", 28), ("intervention_cmnist_tiny", 16),
          ("intervention_flowers", 32)]  # fmt: skip

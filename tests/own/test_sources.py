@@ -98,7 +98,7 @@ def test_a_part_is_the_source_of_that_file_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = (", r"main.py cannot be imported: line 1: SyntaxError"),
+        ("x = (", r"main.py cannot be imported: SyntaxError"),
         ("import near", r"main.py cannot be imported: near.py, line 2: ZeroDivisionError: division by zero"),
         ("import no_such_module", r"main.py cannot be imported: main.py, line 1: ModuleNotFoundError: No module named"),
         ("raise SystemExit(3)", r"main.py cannot be imported: .*SystemExit: 3"),

@@ -79,7 +79,7 @@ def test_the_setting_is_chosen_on_seeds_that_are_not_compared() -> None:
     assert found.comparing == {"dsprites": (2, 3, 4, 5)}
     assert found.setting("mine", "dsprites") == (("l1", 4.0),)
     assert np.allclose(found.values("mine", "scores.mig"), 0.1)
-    assert "2 and 4" in rule(found)
+    assert "on 2 seeds, and is compared on 4 others" in rule(found)
 
 
 def test_seeds_with_one_setting_are_the_compared_ones() -> None:

@@ -24,6 +24,7 @@ from unbraid.report.estimates import (
     choices,
     counted,
     difference,
+    exact_share_difference,
     jackknife,
     mean,
     number,
@@ -33,7 +34,10 @@ from unbraid.report.estimates import (
     setting_correlation,
     share,
     share_difference,
+    spread_limit,
+    spread_power,
     spread_ratio,
+    spread_seeds,
     trend,
     wins,
 )
@@ -226,6 +230,27 @@ def test_shares_are_compared_by_their_exact_intervals() -> None:
     assert found.value - found.low == pytest.approx(math.dist((a.value, b.value), (a.low, b.high)))
     assert share_difference(np.ones(5), np.zeros(5)).high == 1
     assert not share_difference([], [1]).known
+
+
+def test_an_exact_test_on_counts_covers_whatever_the_shares_are() -> None:
+    """All outcomes of four against five, with their probabilities, at shares that the intervals do not look at."""
+    from scipy.stats import binom
+
+    sizes = (4, 5)
+    counts = list(itertools.product(range(5), range(6)))
+    entries = {
+        (a, b): exact_share_difference([1] * a + [0] * (4 - a), [1] * b + [0] * (5 - b)) for a, b in counts
+    }  # fmt: skip
+    for p, q in itertools.product(np.linspace(0.03, 0.97, 7), repeat=2):
+        covered = sum(
+            binom.pmf(a, sizes[0], p) * binom.pmf(b, sizes[1], q)
+            for a, b in counts
+            if entries[a, b].low - 0.01 <= p - q <= entries[a, b].high + 0.01
+        )
+        assert covered >= 0.95
+    assert entries[4, 0].side(0) == "above"
+    assert entries[2, 3].side(0) == "unclear"
+    assert exact_share_difference([], [1.0]).known is False
 
 
 # Rank correlations
@@ -463,3 +488,17 @@ def test_coverage_would_show_an_interval_that_is_too_narrow(
     case = next(coverage.means())
     covered, _, intervals = case.coverage(3, 1000)
     assert covered < 0.92 - strays(0.92, intervals)
+
+
+def test_the_power_of_a_ratio_of_deviations_is_that_of_simulated_f_tests() -> None:
+    rng = np.random.default_rng(0)
+    ratio, seeds, others = 0.5, 8, 12
+    a = rng.normal(0, ratio, (20_000, seeds)).var(1, ddof=1)
+    b = rng.normal(0, 1, (20_000, others)).var(1, ddof=1)
+    low, high = fisher(seeds - 1, others - 1).ppf([0.025, 0.975])
+    seen = np.mean((a / b < low) | (a / b > high))
+    assert spread_power(ratio, seeds, others) == pytest.approx(seen, abs=0.01)
+    assert spread_limit(seeds, others) == pytest.approx(math.sqrt(low))
+    assert spread_power(1.0, 5, 9) == pytest.approx(0.05)
+    needed = spread_seeds()
+    assert spread_power(0.5, needed, needed) >= 0.8 > spread_power(0.5, needed - 1, needed - 1)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -98,3 +101,47 @@ def test_codes_that_cannot_be_read_are_named(run: Run, content: bytes) -> None:
 
 def test_weights_alone_are_kept(run: Run) -> None:
     assert not [name for name in load_file(run.path("model")) if name.startswith("training.")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("scores", '{"scores": {"mig": Infinity}}', "expected an object of finite numbers"),
+        ("scores", '{"scores": {"mig": "high"}}', "expected an object of finite numbers"),
+        ("config", '{"id": "a", "method": "\\u001b[31m"}', "'method' is .*; expected a word"),
+        ("config", "[" * 100_000, "is damaged: "),
+    ],
+)
+def test_what_is_wrong_with_one_run_is_said_of_that_run(run: Run, name: str, content: str, reason: str) -> None:
+    shutil.copytree(run.folder, run.folder.parent / "sound")
+    run.path(name).write_text(content)
+    if name == "scores":
+        run.seal()
+    table = load_runs(run.folder.parent)
+    assert table["state"].tolist() == ["damaged", "done"]
+    assert re.search(reason, table["reason"][0])
+
+
+def test_names_that_cannot_be_printed_are_damage(run: Run) -> None:
+    run.folder.rename(run.folder.parent / os.fsdecode(b"\xff\x1b[31m"))
+    table = load_runs(run.folder.parent)
+    assert table["state"].tolist() == ["damaged"]
+    assert table["run"][0].isprintable()
+    assert "rename it" in table["reason"][0]
+
+
+def test_folders_that_cannot_be_listed_are_named(run: Run) -> None:
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as above:  # pytest's own folders are for the owner alone
+        Path(above).chmod(0o755)
+        shutil.copytree(run.folder, Path(above) / "sound")
+        (Path(above) / "closed").mkdir(mode=0)
+        if user == 0:
+            os.seteuid(65534)  # root could list it
+        try:
+            table = load_runs(above)
+        finally:
+            os.seteuid(user)
+    assert table["state"].tolist() == ["damaged", "done"]
+    assert table["run"][0].endswith("closed")
+    assert "cannot be read: Permission denied" in table["reason"][0]

@@ -77,6 +77,7 @@ RESUMED = ("compare", "data get", "demo", "discover", "population", "rpu", "stud
 def main() -> None:
     """Run the command; bad input, and what the machine refuses, is reported in one line, with exit code 2."""
     warnings.showwarning = lambda message, *_, **__: say(str(message))
+    warnings.filterwarnings("ignore", r"Glyph .* missing from")  # a name may be in any script
     _prepare_output()
     terminate = signal.signal(signal.SIGTERM, _terminate) if threading.current_thread() is _MAIN else None
     try:

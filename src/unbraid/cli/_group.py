@@ -21,9 +21,10 @@ class _PathType(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not str(value):
             self.fail("it is empty; expected a path", param, ctx)
-        if len(os.fsencode(value)) > 4000 or any(len(part) > 255 for part in os.fsencode(value).split(b"/")):
+        parts = os.fsencode(value).split(b"/")
+        if sum(map(len, parts)) > 4000 or len(parts) > 255 or max(map(len, parts)) > 255:
             self.fail(f"'{str(value)[:40]}…' is too long for a path", param, ctx)
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         written = param is not None and not _WRITTEN.isdisjoint(param.opts)
         return link_target(path) if written and not path.is_dir() else path
 

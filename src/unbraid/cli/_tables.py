@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -20,6 +21,10 @@ _MEASURED = [
 ]  # fmt: skip
 
 
+LONG = 500
+"""Runs above which a table is not fitted to the terminal: that takes minutes for 20,000."""
+
+
 def plain_table(*columns: str, title: str | None = None) -> Table:
     """A table without lines."""
     return Table(*columns, box=None, pad_edge=False, title=title)
@@ -30,11 +35,20 @@ def print_runs(runs: Any) -> None:
     always = ["run", "state", "method", "data", "steps", "seed"]
     varied = [c for c in runs.columns if c.startswith("settings.") and runs[c].astype(str).nunique() > 1]
     columns = [c for c in [*always, *varied, *_MEASURED, "seconds"] if c in runs.columns]
-    table = plain_table(*(c.split(".", 1)[-1].replace("dci.disentanglement", "dci") for c in columns))
-    for _, run in runs.iterrows():
-        table.add_row(*["" if run[c] != run[c] or run[c] is None else _cell(run[c]) for c in columns])
-    console.print(table)
+    heads = [c.split(".", 1)[-1].replace("dci.disentanglement", "dci") for c in columns]
+    cells = [[head, *map(_cell, runs[c])] for head, c in zip(heads, columns, strict=True)]
+    if console.is_terminal and len(runs) <= LONG:
+        table = plain_table(*heads)
+        for row in list(zip(*cells, strict=True))[1:]:
+            table.add_row(*row)
+        console.print(table)
+        return
+    widths = [max(map(len, column)) for column in cells]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in zip(*cells, strict=True))
+    click.echo("\n".join(lines))
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(without_keys(value))
+    if value is None or value != value:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(without_keys(value)).split())

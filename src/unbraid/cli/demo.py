@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
+from unbraid.arguments import need_whole
 from unbraid.cli._browser import open_page
 from unbraid.cli._engine import started
 from unbraid.cli._files import writing
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import print_runs
 from unbraid.data import catalogue
-from unbraid.errors import need_whole
 from unbraid.explorer import explore
 from unbraid.jobs.training import Train
 from unbraid.pictures import sheets

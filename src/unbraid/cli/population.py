@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
+from unbraid.arguments import need_number
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
 from unbraid.cli._methods import MethodGroup
 from unbraid.data import catalogue
-from unbraid.errors import InputError, nearest, need_number
+from unbraid.errors import InputError, nearest
 from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, search_space
 
 _DEFAULTS = PopulationConfig()

@@ -69,9 +69,9 @@ _OPTIONS: list[click.Parameter] = [
 def _rpu(**options: Any) -> None:
     method = options["method"]
     own = dict(setting(text) for text in options["set"])
-    data = catalogue.load(
-        options["data"], options["resolution"], **own, **({"path": options["path"]} if options["path"] else {})
-    )
+    if options["path"]:
+        own["path"] = options["path"]
+    data = catalogue.load(options["data"], options["resolution"], **own)
     settings = _settings(method, options)
     population = PopulationConfig(
         **{name: options[name] for name in ("size", "generations", "patience", *_KEPT)},

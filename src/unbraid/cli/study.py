@@ -15,11 +15,11 @@ from unbraid.cli._engine import started
 from unbraid.cli._group import PATH, Group, say
 from unbraid.cli._tables import console, plain_table
 from unbraid.cli._trust import TRUST
-from unbraid.errors import InputError
+from unbraid.errors import InputError, printable
 from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.schedule import TALLIED, Tally, folder_tallies, tallies
 from unbraid.jobs.schedule import run as run_jobs
-from unbraid.jobs.study_folder import StudyFolder
+from unbraid.jobs.study_folder import Planned, StudyFolder
 from unbraid.runs.folder import Folder
 from unbraid.studies import STUDIES, Study, open_study, study_in
 
@@ -108,12 +108,13 @@ def _chosen(jobs: Sequence[Job], numbers: str | None) -> Sequence[Job]:
 def status(folder: Path, once: bool, file: Path | None) -> None:
     """Show the status of a study's jobs until all are finished."""
     record = Folder(folder).read_json("study")
-    opened, note = study_in(folder, file)
-    if note:
-        say(note)
-    scale = str(record.get("scale") or "")
-    jobs = None if opened is None else ordered(opened.jobs(scale))
-    title = f"{record.get('name')}, {folder}"
+    jobs: Sequence[Job | Planned] | None = None if file else StudyFolder(folder).planned()
+    if jobs is None:  # its plan does not say enough
+        opened, note = study_in(folder, file)
+        if note:
+            say(note)
+        jobs = None if opened is None else ordered(opened.jobs(str(record.get("scale") or "")))
+    title = printable(f"{record.get('name')}, {folder}")
 
     def look() -> dict[str, Tally]:
         return folder_tallies(folder) if jobs is None else tallies(jobs, folder)

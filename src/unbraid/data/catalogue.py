@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from unbraid.arguments import checked
 from unbraid.data.declaration import DataSet, Wrapper, own_data_set
 from unbraid.data.factors import FactorData
 from unbraid.data.sets import (
@@ -76,6 +77,7 @@ def declared(name: str) -> DataSet:
     return found if name in CATALOGUE else own_data_set(name, found)
 
 
+@checked
 def load(name: str | Callable[..., FactorData] | DataSet, resolution: int = 64, **settings: object) -> FactorData:
     """Open a data set by name. `unbraid data list` shows them all.
 
@@ -125,6 +127,8 @@ def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     Where a setting names a file or a folder of the user's, a digest of its contents stands for it.
     """
     typed = typed_settings(name, settings)
+    if not typed:
+        return typed
     for user_files in (declared(name).user_files, *(wrapper.user_files for wrapper in WRAPPERS)):
         for setting, keywords in user_files.items():
             if typed.get(setting) and str(typed[setting]) not in keywords:

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from unbraid.errors import InputError, nearest, need_whole, shown
+from unbraid.arguments import need_whole
+from unbraid.errors import InputError, nearest, shown
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -25,6 +25,9 @@ def _is_number(value: Any) -> bool:
     return type(value) is float or _is_whole(value)
 
 
+_INFINITE = (math.inf, -math.inf)
+
+
 def _is_whole(value: Any) -> bool:
     return type(value) is int and -(2**63) <= value < 2**63
 
@@ -48,7 +51,7 @@ PLAIN = Kind(
 TERMS = Kind(
     "an object of finite numbers",
     lambda value: isinstance(value, dict)
-    and all(_is_word(name) and (one is None or (_is_number(one) and abs(one) != math.inf))
+    and all((type(one) is float or one is None or _is_whole(one)) and one not in _INFINITE and _is_word(name)
             for name, one in value.items()),
 )  # fmt: skip
 

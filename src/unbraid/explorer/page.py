@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from unbraid.arguments import checked
 from unbraid.data import FactorData
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
@@ -27,6 +28,7 @@ LARGE = 20_000_000  # bytes of a page that is hard to mail
 HIGHLIGHTS = ("mig", "dci.disentanglement", "factor_vae_score", "sap", "elbo", "reconstruction")
 
 
+@checked
 def explore(
     runs: Run | Path | str | Sequence[Run | Path | str],
     out: Path | str | None = None,

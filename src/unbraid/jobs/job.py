@@ -115,8 +115,9 @@ def ordered(jobs: Iterable[Job]) -> list[Job]:
     def add(job: Job) -> None:
         if not isinstance(job, Job):
             raise InputError(f"{job!r} is not a job; a study is a list of jobs, such as unbraid.jobs.Train(…)")
-        if "/" in job.label or job.label.startswith("."):
-            raise InputError(f"the label '{job.label}' cannot name a folder; expected no slash, and no dot in front")
+        label = job.label
+        if "/" in label or label.startswith("."):
+            raise InputError(f"the label '{label}' cannot name a folder; expected no slash, and no dot in front")
         if job.id not in plan:
             for other in job.needs:
                 add(other)

@@ -13,7 +13,7 @@ from pathlib import Path
 from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.jobs.job import Job, ordered
-from unbraid.jobs.study_folder import StudyFolder
+from unbraid.jobs.study_folder import Planned, StudyFolder
 from unbraid.own import keys_in
 from unbraid.progress import progress
 from unbraid.runs.folder import Folder, job_folders, now
@@ -92,7 +92,7 @@ class Tally:
         return ", ".join(f"{self.states[name]} {name}" for name in TALLIED if self.states[name])
 
 
-def tallies(jobs: Sequence[Job], out: Path) -> dict[str, Tally]:
+def tallies(jobs: Sequence[Job | Planned], out: Path) -> dict[str, Tally]:
     """The states of the jobs now, by their labels."""
     study, by_label = StudyFolder(out), dict[str, Tally]()
     for job in jobs:
@@ -124,7 +124,7 @@ def folder_tallies(out: Path) -> dict[str, Tally]:
     return by_label
 
 
-def tally(jobs: Sequence[Job], out: Path) -> Tally:
+def tally(jobs: Sequence[Job | Planned], out: Path) -> Tally:
     """The states of all jobs now."""
     return sum(tallies(jobs, out).values(), Tally())
 

@@ -1,24 +1,48 @@
 """The folder of a study.
 
-study.json           its name, scale and own code, so that `status` and `report` need only the folder
-code/                copies of the user's own code: of the study's file, of methods, …
-plan.json            the ids of the jobs that the study has now
-jobs/LABEL-ID/       the results of a job: for a training run, the run
-leases/ID            a file that the process working on a job keeps locked
-damaged/             folders with damaged files, set aside before their jobs ran again
+    study.json           its name, scale and own code, so that `status` and `report` need only the folder
+    code/                copies of the user's own code: of the study's file, of methods, …
+    plan.json            the jobs that the study has now: ids, labels, and about how long each takes
+    jobs/LABEL-ID/       the results of a job: for a training run, the run
+    leases/ID            a file that the process working on a job keeps locked
+    damaged/             folders with damaged files, set aside before their jobs ran again
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unbraid.data.atomic import clear_parts
+from unbraid.data.schema import NUMBER, WORD, Kind, check, listed
 from unbraid.errors import InputError
 from unbraid.jobs.job import Job, ordered
 from unbraid.runs.folder import PLAN, Folder, now, refuse_run
 from unbraid.runs.kept_code import keep
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What `status` needs to know of a job, so that the study itself need not be imported."""
+
+    id: str
+    label: str
+    seconds: float
+
+
+_NAME = Kind("a name", lambda value: WORD.holds(value) and "/" not in value and not value.startswith("."))
+_PLAN = {"ids": listed(_NAME), "labels": listed(_NAME), "seconds": listed(NUMBER)}
+
+
+def plan_of(jobs: Sequence[Job]) -> dict[str, list[Any]]:
+    """What `plan.json` says of jobs in order."""
+    return {
+        "ids": [job.id for job in jobs],
+        "labels": [job.label for job in jobs],
+        "seconds": [round(job.seconds, 1) for job in jobs],
+    }
 
 
 class StudyFolder:
@@ -28,13 +52,13 @@ class StudyFolder:
         self.out = Path(out)
         self._jobs, self._leases = self.out / "jobs", self.out / "leases"
 
-    def folder(self, job: Job) -> Path:
+    def folder(self, job: Job | Planned) -> Path:
         return self._jobs / f"{job.label}-{job.id}"
 
-    def lease(self, job: Job) -> Path:
+    def lease(self, job: Job | Planned) -> Path:
         return self._leases / job.id
 
-    def status(self, job: Job) -> dict[str, Any]:
+    def status(self, job: Job | Planned) -> dict[str, Any]:
         """What a job's `state.json` says; a damaged one counts as queued here, `faults` names the damage."""
         try:
             return Folder(self.folder(job)).state
@@ -62,7 +86,18 @@ class StudyFolder:
         self.out.mkdir(parents=True, exist_ok=True)
         keep([] if code is None else [code], self.out)
         folder.write_json("study", {"name": name, "scale": scale, **({} if code is None else {"code": code})})
-        folder.write_json(PLAN, {"ids": [job.id for job in ordered(jobs)]})
+        folder.write_json(PLAN, plan_of(ordered(jobs)))
+
+    def planned(self) -> list[Planned] | None:
+        """The jobs that the study had when it was last run; None where the plan does not say more than their ids."""
+        try:
+            plan = Folder(self.out).read_json(PLAN)
+            check(Folder(self.out).path(PLAN), plan, _PLAN)
+        except InputError:
+            return None
+        if not len(plan["ids"]) == len(plan["labels"]) == len(plan["seconds"]):
+            return None
+        return list(map(Planned, plan["ids"], plan["labels"], plan["seconds"]))
 
     def faults(self, job: Job, thorough: bool = False) -> list[str]:
         """What is wrong with a job's folder; nothing where it has none yet."""

@@ -24,6 +24,8 @@ from unbraid.runs.recording import train
 from unbraid.runs.run import Run
 from unbraid.training.representation import encode_all
 
+STEP = 0.001  # rough seconds of a step beside its pixels: optimisers, heads, drawing the batch
+
 
 @dataclass(frozen=True)
 class Train(Job):
@@ -100,7 +102,8 @@ class Train(Job):
         network, encoder = self.full_settings.get("network", ""), "codes" not in method.needs
         speed = nets.speed(network, encoder=encoder, decoder=method.decodes)
         encoded = 1 + len({"partners", "labelled_images"} & set(method.needs))  # images per row of a batch
-        return self.images * encoded * self.resolution**2 / speed + scoring
+        training = self.images * encoded * self.resolution**2 / speed * method.cost
+        return training + self.new_steps * STEP + scoring
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         self.record_run(folder, needed, self.settings)

@@ -54,6 +54,7 @@ class Method(nn.Module, ABC):
     needs: ClassVar[tuple[str, ...]] = ("images",)
     strength: ClassVar[tuple[str, ...]] = ()  # the live settings that weigh its regularizers
     sweep: ClassVar[tuple[float, ...]] = ()  # values of the first that are worth a try, weakest first
+    cost: ClassVar[float] = 1.0  # of a step, in steps of an autoencoder with the same networks
     # What it can do
     gaussian: ClassVar[bool] = False  # its encodings have a log-variance
     decodes: ClassVar[bool] = False  # it has `decode`

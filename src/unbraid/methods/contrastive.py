@@ -14,7 +14,16 @@ from unbraid.errors import InputError
 from unbraid.methods.base import Batch, Encoding, Method, Terms
 from unbraid.methods.config import Config as BaseConfig
 from unbraid.methods.config import Spec, setting
-from unbraid.methods.contrastive_losses import hessian, info_max, info_min, ortho, p_ortho, positives, sub_info_max
+from unbraid.methods.contrastive_losses import (
+    OVER,
+    hessian,
+    info_max,
+    info_min,
+    ortho,
+    p_ortho,
+    positives,
+    sub_info_max,
+)
 
 POSITIVES = ("pairs", "joint", "disjoint")
 HEADS = ("parts", "whole", "none")
@@ -37,11 +46,17 @@ class Config(BaseConfig):
     centred: bool = setting(
         False, "whether z is batch-normalised before it is set to length 1, so that no part of it is the same for all"
     )
+    head_norm: bool = setting(
+        False, "whether projection networks batch-normalise after each layer, as SimCLR's released code does"
+    )
     temperature: float = setting(0.1, "temperature τ of the similarities", above=0)
     lambda_info_min: float = setting(0.0, "weight of info_min", low=0, live=True)
     lambda_ortho: float = setting(0.0, "weight of ortho", low=0, live=True)
     lambda_p_ortho: float = setting(0.0, "weight of p_ortho", low=0, live=True)
     lambda_hessian: float = setting(0.0, "weight of hessian", low=0, live=True)
+    ortho_over: str = setting(
+        "pair", "the j of ortho and p_ortho: i and its positive, or all views of the batch", choices=OVER
+    )
     crop: float = setting(0.5, "smallest fraction of the area that a view shows; 1 for no cropping", above=0, high=1)
     flip: float = setting(0.5, "fraction of views that are mirrored", low=0, high=1)
     colour: float = setting(0.5, "strength of the colour distortion", low=0, high=1)
@@ -73,9 +88,9 @@ class Contrastive(Method):
         self.encoder = nets.encoder(config.network, spec.image_shape, config.latents)
         self.heads = nn.ModuleList()
         if config.head == "parts":
-            self.heads.extend(_head(len(group), config.projection) for group in self.code_groups)
+            self.heads.extend(_head(len(group), config.projection, config.head_norm) for group in self.code_groups)
         elif config.head == "whole":
-            self.heads.append(_head(config.latents, parts * config.projection))
+            self.heads.append(_head(config.latents, parts * config.projection, config.head_norm))
         width = sum(len(group) for group in self.projection_groups)
         self.centre = nn.BatchNorm1d(width, affine=False) if config.centred else nn.Identity()
         self.add_adam("contrastive", self.parameters())
@@ -122,9 +137,9 @@ class Contrastive(Method):
         if self.hp["lambda_info_min"]:
             terms["info_min"] = info_min(z, tau)
         if self.hp["lambda_ortho"]:
-            terms["ortho"] = ortho(z)
+            terms["ortho"] = ortho(z, over=self.config.ortho_over)
         if self.hp["lambda_p_ortho"]:
-            terms["p_ortho"] = p_ortho(z)
+            terms["p_ortho"] = p_ortho(z, self.config.ortho_over)
         if self.hp["lambda_hessian"]:
             terms["hessian"] = hessian(info_max(whole, alike, tau), whole, z.shape[1])
         weighted = [self.hp.get(f"lambda_{name}", 1.0) * term for name, term in terms.items()]
@@ -157,6 +172,14 @@ class Contrastive(Method):
         return codes.float()
 
 
-def _head(inputs: int, outputs: int) -> nn.Module:
-    """SimCLR's projection network: one hidden layer as wide as its input."""
-    return nn.Sequential(nn.Linear(inputs, inputs), nn.ReLU(), nn.Linear(inputs, outputs))
+def _head(inputs: int, outputs: int, normalised: bool) -> nn.Module:
+    """SimCLR's projection network: one hidden layer as wide as its input.
+
+    Normalised as in its released code: after each layer, which then has no bias, and the last time without a shift.
+    """
+    if not normalised:
+        return nn.Sequential(nn.Linear(inputs, inputs), nn.ReLU(), nn.Linear(inputs, outputs))
+    last = nn.BatchNorm1d(outputs)
+    last.bias.requires_grad_(False)  # stays 0
+    hidden = (nn.Linear(inputs, inputs, bias=False), nn.BatchNorm1d(inputs), nn.ReLU())
+    return nn.Sequential(*hidden, nn.Linear(inputs, outputs, bias=False), last)

@@ -13,6 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.errors import InputError, nearest
+
+OVER = ("pair", "all")
+"""What j runs over in (5) and (6)."""
+
 
 def positives(labels: Tensor) -> Tensor:
     """Which views are positives of which, by labels (n, s) of the pairs: bool (s, m, m).
@@ -69,21 +74,30 @@ def info_min(z: Tensor, temperature: float) -> Tensor:
     return log_p.mean((0, 3))[_apart(z)].sum()
 
 
-def ortho(z: Tensor, permutation: Tensor | None = None) -> Tensor:
+def ortho(z: Tensor, permutation: Tensor | None = None, over: str = "pair") -> Tensor:
     """(5): Σ_{k≠k'} Σ_i Σ_j |cos(z_ik, z_jk')| / |I|; with a permutation of d elements, (6): cos(P(z_ik), z_jk').
 
-    >>> ortho(torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, -1.0]]]))  # two views, orthogonal parts
-    tensor(0.)
+    j runs over i and its positive, the other view of the pair (`pair`), or over all views of the batch (`all`).
+
+    >>> z = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, -1.0]]])  # two views, orthogonal parts
+    >>> ortho(z), ortho(z, over="all")
+    (tensor(0.), tensor(0.))
     """
+    if over not in OVER:
+        raise InputError(f"over is '{over}'{nearest(over, OVER)}")
     unit = F.normalize(z, dim=2).transpose(0, 1)  # (K, m, d)
     permuted = unit if permutation is None else unit[:, :, permutation]
-    cosines = permuted[:, None] @ unit[None].mT  # (K, K, m, m)
+    if over == "all":
+        cosines = permuted[:, None] @ unit[None].mT  # (K, K, m, m)
+    else:
+        views = torch.stack([unit, unit.roll(len(z) // 2, 1)])  # z_i and its positive
+        cosines = torch.einsum("kid,vlid->kliv", permuted, views)  # (K, K, m, 2)
     return cosines.abs().sum((2, 3))[_apart(z)].sum() / len(z)
 
 
-def p_ortho(z: Tensor) -> Tensor:
+def p_ortho(z: Tensor, over: str = "pair") -> Tensor:
     """(6) with a new random permutation."""
-    return ortho(z, torch.randperm(z.shape[2], device=z.device))
+    return ortho(z, torch.randperm(z.shape[2], device=z.device), over)
 
 
 def hessian(loss: Tensor, z: Tensor, parts: int) -> Tensor:

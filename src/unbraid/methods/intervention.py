@@ -32,6 +32,13 @@ class Config(AutoencoderConfig):
     discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
     weight_learning_rate: float = setting(1e-5, "learning rate of the weight network's Adam", above=0, live=True)
     weighting: str = setting("learned", "of intervened images: by the weight network, or equal", choices=WEIGHTINGS)
+    warm_up: int = setting(0, "steps at the beginning without the difficulty of translation", low=0)
+    rise: int = setting(0, "steps after these over which its weight rises from 0 to lambda_3", low=0)
+    target: str = setting(
+        "written",
+        "of the difficulty: as written, its images v move with it; they are detached; or its excess over their entropy",
+        choices=translation.TARGETS,
+    )
     translation_steps: int = setting(5, "steps of the translation network inside a step", low=0, high=10_000)
     translation_rate: float = setting(2.0, "learning rate of these steps", above=0, live=True)
     translation_width: int = setting(64, "hidden units of the translation network", low=1, high=100_000)
@@ -46,6 +53,7 @@ class Intervention(Method):
     config_class = Config
     config: Config
     decodes = True
+    cost = 4.5
 
     def __init__(self, config: Config, spec: Spec) -> None:
         super().__init__(config, spec)
@@ -78,14 +86,15 @@ class Intervention(Method):
     def loss(self, x: Tensor) -> Terms:
         """The terms of float images (n, C, H, W). One of weight 0 is not computed, and 0."""
         n, likelihood, pixel_weight = len(x), self.config.likelihood, self.config.pixel_weight
+        lambda_1, lambda_2, lambda_3 = self.hp["lambda_1"], self.hp["lambda_2"], self.hp["lambda_3"] * self.risen
         z = self._codes(x)
         k = torch.randint(self.features, (n,), device=x.device)
         swapped = self._intervene(z, z[torch.randperm(n, device=x.device)], k)  # intervention 1
-        wanted = [z, swapped, *(self._translation_codes(z) if self.hp["lambda_3"] else ())]
+        wanted = [z, swapped, *(self._translation_codes(z) if lambda_3 else ())]
         outputs = self._outputs(torch.cat(wanted))
         images = expected_images(outputs, likelihood)
         reconstruction = negative_log_likelihood(outputs[:n], x, likelihood, pixel_weight)
-        zero, (lambda_1, lambda_2, lambda_3) = x.new_zeros(()), (self.hp[f"lambda_{i}"] for i in (1, 2, 3))
+        zero = x.new_zeros(())
         intervention = self._restored(x, z, images[n : 2 * n], k) if lambda_1 else zero
         adversarial = self._adversarial(images[: 2 * n]) if lambda_2 else zero
         difficulty = pixel_weight * self._difficulty(images[2 * n :]) if lambda_3 else zero
@@ -96,6 +105,12 @@ class Intervention(Method):
             "adversarial": adversarial,
             "difficulty": difficulty,
         }
+
+    @property
+    def risen(self) -> float:
+        """The share of λ₃ that counts in this step: none while warming up, then more and more."""
+        after = self.steps - self.config.warm_up
+        return float(after >= 0) if not self.config.rise else min(max(after / self.config.rise, 0.0), 1.0)
 
     @torch.no_grad()
     def exchange(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -137,12 +152,14 @@ class Intervention(Method):
 
     def _difficulty(self, images: Tensor) -> Tensor:
         """L_diff of images u, followed by as many v: half of the pairs train the translation, the others test it."""
+        n, config = len(images) // 2, self.config
         u, v = images.flatten(1).chunk(2)
-        n, config = len(u), self.config
+        v = v.detach() if config.target == "detached" else v
         train, test = (Pairs(u[None, rows], v[None, rows]) for rows in (slice(0, (n + 1) // 2), slice(n // 2, n)))
         weights = translation.first_weights(train, config.translation_width)
         rate = self.hp["translation_rate"]
-        return translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
+        loss = translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
+        return loss - translation.entropy(test.v)[0] if config.target == "excess" else loss
 
     def _intervene(self, codes: Tensor, others: Tensor, features: Tensor) -> Tensor:
         return intervention_losses.intervened(codes, others, features, self.config.dimensions)

@@ -12,6 +12,8 @@ from torch import Generator, Tensor
 EDGE = 0.02  # a copied black pixel is predicted to be black with probability 1 - EDGE
 LEAST = 0.01  # squared distance of images from their mean below which they count as equal
 Weights = Sequence[Tensor]  # of the hidden layer, of the output, and the output's bias
+TARGETS = ("written", "detached", "excess")
+"""What is minimised: the cross-entropy with v, that with a v which does not move, or its excess over v's entropy."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,14 @@ class Translation:
 def cross_entropy(v: Tensor, logits: Tensor) -> Tensor:
     """crossentropy(v, M(u)) in nats per image: summed over pixels, averaged over images, (tasks,)."""
     return F.binary_cross_entropy_with_logits(logits, v, reduction="none").sum(2).mean(1)
+
+
+def entropy(v: Tensor) -> Tensor:
+    """-Σ(v log v + (1-v) log(1-v)) in nats per image, averaged over images: (tasks, n, pixels) -> (tasks,).
+
+    The least that the cross-entropy with v can be.
+    """
+    return -(torch.xlogy(v, v) + torch.xlogy(1 - v, 1 - v)).sum(2).mean(1)
 
 
 def difficulty(train: Pairs, test: Pairs, weights: Weights, steps: int, rate: float, through: bool) -> Tensor:

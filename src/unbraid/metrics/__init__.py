@@ -7,6 +7,9 @@ all metrics of a protocol.
 Importing this package loads NumPy only; SciPy, scikit-learn and LightGBM are imported by the metrics that use them.
 """
 
+from inspect import isfunction as _isfunction
+
+from unbraid.arguments import checked as _checked
 from unbraid.metrics._arrays import Scores
 from unbraid.metrics.active_units import active_units
 from unbraid.metrics.beta_vae_score import beta_vae_score
@@ -68,3 +71,7 @@ __all__ = [
     "udr",
     "wasserstein_correlation",
 ]
+
+for _name in __all__:  # wrong types of settings are named, not whatever they would break
+    if _isfunction(globals()[_name]):
+        globals()[_name] = _checked(globals()[_name])

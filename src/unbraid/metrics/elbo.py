@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Generator, Tensor
@@ -72,7 +73,9 @@ def _sampled(mean: Tensor, logvar: Tensor, noise: Tensor) -> Tensor:
 def held_out_errors(method: Method, data: FactorData, rng: Rng = 0, rows: int = ROWS) -> dict[str, float]:
     """The method's own measures on held-out rows, as `test.NAME`; none if the data holds out no rows.
 
-    At most `rows` rows are used, drawn at random. `test.rmse` is the square root of `test.squared_error`.
+    At most `rows` rows are used, drawn at random. `test.rmse` is the square root of `test.squared_error`. Tasks whose
+    target is a number also have `test.r2_0`, …, 1 - error / variance of the target on these rows, and `test.r2`, their
+    mean: 0 for the best constant, 1 for no error.
     """
     test = data.held_out
     if test is None or not method.measures:
@@ -80,13 +83,27 @@ def held_out_errors(method: Method, data: FactorData, rng: Rng = 0, rows: int = 
     rng = generator(rng)
     chosen = torch.arange(len(test)) if len(test) <= rows else torch.randperm(len(test), generator=rng)[:rows]
     totals: dict[str, float] = {}
+    targets: list[Tensor] = []
     method.eval()
     with torch.inference_mode(), progress("testing", len(chosen)) as advance:
         for part in torch.split(chosen, 256):
-            for name, value in method.measure(test.batch_at(part, rng)).items():
+            batch = test.batch_at(part, rng)
+            for name, value in method.measure(batch).items():
                 totals[name] = totals.get(name, 0.0) + len(part) * float(value)
+            targets += [batch["targets"]] if "targets" in method.needs else []
             advance(len(part))
     means = {f"test.{name}": total / len(chosen) for name, total in totals.items()}
     if "test.squared_error" in means:
         means["test.rmse"] = math.sqrt(means["test.squared_error"])
-    return means
+    return means | _explained(means, torch.cat(targets), test.tasks) if targets else means
+
+
+def _explained(means: Mapping[str, float], targets: Tensor, tasks: Sequence[int]) -> dict[str, float]:
+    """R² of each task whose target (n, tasks) is a number that varies, and their mean."""
+    variances = targets.double().var(0, unbiased=False).tolist()
+    shares = {
+        f"test.r2_{task}": 1 - means[f"test.error_{task}"] / variance
+        for task, (classes, variance) in enumerate(zip(tasks, variances, strict=True))
+        if classes == 1 and variance > 0 and f"test.error_{task}" in means
+    }
+    return {"test.r2": sum(shares.values()) / len(shares), **shares} if shares else {}

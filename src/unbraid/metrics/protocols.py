@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from unbraid.arguments import check_types
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Scores
 from unbraid.metrics.active_units import active_units
@@ -125,10 +126,10 @@ class Protocol:
         for prefix in self.beside:
             if not prefix or "." in prefix or prefix in {*METRICS, SAMPLED}:
                 raise InputError(f"'{prefix}' cannot stand before scores; expected a word that names no metric, no dot")
-        own = {"metrics": _referred(self.metrics), "sampled": _referred(self.sampled)}
-        own["beside"] = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}
-        for name, metrics in own.items():
-            object.__setattr__(self, name, metrics)
+        object.__setattr__(self, "metrics", _referred(self.metrics))
+        object.__setattr__(self, "sampled", _referred(self.sampled))
+        beside = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}
+        object.__setattr__(self, "beside", beside)
         for metrics in (self.metrics, self.sampled, *self.beside.values()):
             _check(metrics)
 
@@ -179,6 +180,7 @@ def _check(metrics: Mapping[str, Settings]) -> None:
         for setting in settings:
             if setting not in known:
                 raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
+        check_types(METRICS[metric].function, settings)
 
 
 @cache
@@ -289,12 +291,19 @@ _ALL = (
     ),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as in its paper
     Protocol("intervention", _APPENDIX_D, seconds=45.0),
-    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y
+    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. Of SAP it says "the classifier
+    # of discrete factors": shape; the ordered ones by squared correlation, as in the code that it follows
     Protocol(
         "intervention_dsprites",
-        {**_APPENDIX_D, "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]}},
+        {
+            **_APPENDIX_D,
+            "dci": {**_APPENDIX_D["dci"], "max_depth": [4, 2, 4, 2, 2]},
+            "sap": {**_APPENDIX_D["sap"], "classes": [0]},
+        },
         seconds=15.0,
     ),
+    # for 3D Shapes: floor, wall and object hue, scale, shape, orientation
+    Protocol("intervention_shapes3d", {**_APPENDIX_D, "sap": {**_APPENDIX_D["sap"], "classes": [4]}}, seconds=45.0),
     # dlib and later metrics
     Protocol("extended", {**_DLIB, **_NEWER}, seconds=35.0),
     # for numeric factors, continuous or not

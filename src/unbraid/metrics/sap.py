@@ -21,6 +21,7 @@ def sap(
     predictor: str = "svm",
     standardised: bool = False,
     balanced: bool = True,
+    classes: Sequence[int] | None = None,
     groups: Sequence[Sequence[int]] | None = None,
     rng: Rng = None,
 ) -> Scores:
@@ -34,6 +35,9 @@ def sap(
     they were one code, for learners whose features have several dimensions (not for `r2`). With a single code or group
     the second best is 0.
 
+    `classes` names the factors that are classes, by their columns; only these have the predictor, and all others the
+    squared correlation, as in the code of InfoGAN-CR (Lin et al. 2020), where shape is a class and the rest is ordered.
+
     `arrays`: `predictability` (codes or groups, k), `per_factor` (k,).
     """
     if predictor not in PREDICTORS:
@@ -43,6 +47,8 @@ def sap(
             raise InputError("groups are for classifiers; predictor='r2' uses one code at a time")
         table, labels = paired(codes, factors)
         scores = _squared_correlation(table, labels)
+    elif classes is not None:
+        scores = _mixed(codes, factors, test, classes, predictor, standardised, balanced, groups, rng)
     else:
         remedy = f"sap with predictor='{predictor}' fits a classifier: use predictor='r2'"
         train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng, remedy)
@@ -54,6 +60,31 @@ def sap(
         scores = _accuracies(fit, chosen, train_codes, train_factors, test_codes, test_factors)
     per_factor = gap(scores)
     return Scores({"sap": per_factor.mean()}, predictability=scores, per_factor=per_factor)
+
+
+def _mixed(
+    codes: Any, factors: Any, test: Pair | None, classes: Sequence[int], predictor: str, standardised: bool,
+    balanced: bool, groups: Sequence[Sequence[int]] | None, rng: Rng,
+) -> Array:  # fmt: skip
+    """Accuracies of the factors that are classes, squared correlations of the others, (codes or groups, k)."""
+    table, labels = paired(codes, factors)
+    count = labels.shape[1]
+    wrong = [column for column in classes if not 0 <= column < count]
+    if wrong:
+        raise InputError(f"classes has {wrong[0]}; expected columns of {count} factors, 0 to {count - 1}")
+    ordered = [column for column in range(count) if column not in classes]
+    if ordered and groups is not None:
+        raise InputError("groups are for classifiers; factors that are not classes use one code at a time")
+    scores = np.zeros((table.shape[1] if groups is None else len(groups), count))
+    if ordered:
+        scores[:, ordered] = _squared_correlation(table, labels[:, ordered])
+    if kept := [column for column in range(count) if column in classes]:
+        held_codes, held_labels = (None, None) if test is None else paired(*test, which="test ")
+        held = None if held_labels is None else (held_codes, held_labels[:, kept])
+        given: dict[str, Any] = {"standardised": standardised, "balanced": balanced, "groups": groups, "rng": rng}
+        found = sap(table, labels[:, kept], test=held, predictor=predictor, **given)
+        scores[:, kept] = found.arrays["predictability"]
+    return scores
 
 
 def _squared_correlation(codes: Array, labels: Array) -> Array:

@@ -10,7 +10,7 @@ from torch import Generator, Tensor
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.errors import InputError
-from unbraid.methods.translation import Pairs, difficulty, first_weights
+from unbraid.methods.translation import Pairs, difficulty, entropy, first_weights
 from unbraid.metrics import Scores
 from unbraid.progress import progress
 
@@ -73,7 +73,7 @@ def translation_difficulty(
                 weights = first_weights(train, width, rng)
                 with torch.no_grad():
                     loss = difficulty(train, test, weights, steps, rate, through=False)
-                losses[:, feature, a, others] = torch.stack([loss, loss - _entropy(test.v)]).double().cpu()
+                losses[:, feature, a, others] = torch.stack([loss, loss - entropy(test.v)]).double().cpu()
                 advance()
     hard, excess = losses
     by_feature = hard.nanmean((1, 2))
@@ -100,8 +100,3 @@ def _with_each_value(
         moved[:, group] = value
         decoded.append(method.decode(moved).float().flatten(1))
     return torch.stack(decoded)
-
-
-def _entropy(v: Tensor) -> Tensor:
-    """-Σ(v log v + (1-v) log(1-v)) in nats per image, averaged over images: (tasks, n, pixels) -> (tasks,)."""
-    return -(torch.xlogy(v, v) + torch.xlogy(1 - v, 1 - v)).sum(2).mean(1)

@@ -52,31 +52,38 @@ def conv_decoder(channels: tuple[int, ...], hidden: int) -> DecoderBuilder:
     return build
 
 
-def multitask_encoder(image_shape: ImageShape, outputs: int) -> nn.Module:
-    """Table 2 of multitask: sides 32, 16, 8, 4, 2, 1."""
-    return nn.Sequential(
-        *stride_two([image_shape[0], 32, 32, 64, 128, 256, 256]), nn.Flatten(), FullLinear(256, outputs)
-    )
+def multitask_encoder(activation: type[nn.Module]) -> EncoderBuilder:
+    """Table 2 of multitask: sides 32, 16, 8, 4, 2, 1. In appendix C.3 the activation is tanh."""
+
+    def build(image_shape: ImageShape, outputs: int) -> nn.Module:
+        layers = stride_two([image_shape[0], 32, 32, 64, 128, 256, 256], activation=activation)
+        return nn.Sequential(*layers, nn.Flatten(), FullLinear(256, outputs))
+
+    return build
 
 
-def multitask_decoder(codes: int, image_shape: ImageShape) -> nn.Module:
+def multitask_decoder(activation: type[nn.Module]) -> DecoderBuilder:
     """Table 2 of multitask: sides 1, 2, 6, 14, 30, 62, 64; the paddings are those of the code the paper builds on."""
-    return nn.Sequential(
-        nn.Unflatten(1, (codes, 1, 1)),
-        nn.Conv2d(codes, 256, 1, 2),
-        nn.ReLU(),
-        nn.ConvTranspose2d(256, 256, 4, 2, 1),
-        nn.ReLU(),
-        nn.ConvTranspose2d(256, 128, 4, 2),
-        nn.ReLU(),
-        nn.ConvTranspose2d(128, 128, 4, 2),
-        nn.ReLU(),
-        nn.ConvTranspose2d(128, 64, 4, 2),
-        nn.ReLU(),
-        nn.ConvTranspose2d(64, 64, 4, 2),
-        nn.ReLU(),
-        FullUpConv(64, image_shape[0], 3, 1),
-    )
+
+    def build(codes: int, image_shape: ImageShape) -> nn.Module:
+        return nn.Sequential(
+            nn.Unflatten(1, (codes, 1, 1)),
+            nn.Conv2d(codes, 256, 1, 2),
+            activation(),
+            nn.ConvTranspose2d(256, 256, 4, 2, 1),
+            activation(),
+            nn.ConvTranspose2d(256, 128, 4, 2),
+            activation(),
+            nn.ConvTranspose2d(128, 128, 4, 2),
+            activation(),
+            nn.ConvTranspose2d(128, 64, 4, 2),
+            activation(),
+            nn.ConvTranspose2d(64, 64, 4, 2),
+            activation(),
+            FullUpConv(64, image_shape[0], 3, 1),
+        )
+
+    return build
 
 
 def _normalised(layer: nn.Module, channels: int) -> list[nn.Module]:

@@ -76,7 +76,12 @@ NETWORKS: dict[str, Network] = {
         multiple=16, glorot=True,
     ),
     "multitask": Network(
-        "multitask, table 2", multitask_encoder, 2.3e6, multitask_decoder, 0.25e6, multiple=64, largest=64
+        "multitask, table 2",
+        multitask_encoder(nn.ReLU), 2.3e6, multitask_decoder(nn.ReLU), 0.25e6, multiple=64, largest=64,
+    ),
+    "multitask_tanh": Network(
+        "multitask, table 2 with the tanh of appendix C.3",
+        multitask_encoder(nn.Tanh), 2.1e6, multitask_decoder(nn.Tanh), 0.25e6, multiple=64, largest=64,
     ),
     "population": Network(
         "population, released code: batch norm and 512 units",

@@ -276,8 +276,7 @@ def _imports(text: bytes, file: str) -> Iterator[tuple[int | None, str]]:
     try:
         tree = ast.parse(text, file)
     except (SyntaxError, ValueError) as error:
-        where = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
-        raise InputError(f"{file} cannot be imported: {where}{type(error).__name__}: {error}") from error
+        raise InputError(f"{file} cannot be imported: {type(error).__name__}: {error}") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((0, alias.name) for alias in node.names)

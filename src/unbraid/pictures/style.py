@@ -44,7 +44,7 @@ def method_mark(method: str) -> str:
 
 def words(text: str) -> str:
     """Text that Matplotlib shows as it is: names are anybody's, and may hold what it would take for mathematics."""
-    return text.replace("$", "\N{FULLWIDTH DOLLAR SIGN}") if text.count("$") > 1 else text
+    return text.replace("$", r"\$") if text.count("$") > 1 else text
 
 
 def panels(

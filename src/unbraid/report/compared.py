@@ -75,9 +75,14 @@ class Compared:
         return tuple(method for method in self.methods if method != self.baseline)
 
     @property
+    def cases(self) -> tuple[str, ...]:
+        """The data sets, and where there are several, all of them together."""
+        return (*self.data_sets, ALL) if len(self.data_sets) > 1 else self.data_sets
+
+    @property
     def comparisons(self) -> int:
-        """Differences from the baseline for each score: by method and data set, and over all data sets."""
-        return len(self.others) * (len(self.data_sets) + (len(self.data_sets) > 1))
+        """Differences from the baseline for each score: by method and case."""
+        return len(self.others) * len(self.cases)
 
     @cached_property
     def chosen(self) -> dict[tuple[str, str], int]:
@@ -167,11 +172,14 @@ def compare(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | No
     `baseline` is the method that others are compared with, by default the first of the table. `chosen_by` is the score
     by which the settings of a method are chosen, by default the first of the main scores.
     """
-    scores = tuple(main_scores(runs))
-    if not scores or not set(IDENTIFYING) <= set(runs):
+    if not set(IDENTIFYING) <= set(runs):
         return None
     rows = _comparable(runs)
-    scored = rows[(rows["state"] == "done") & rows[list(scores)].notna().any(axis=1)]
+    done = rows[rows["state"] == "done"]
+    scores = tuple(main_scores(done))
+    if not scores:
+        return None
+    scored = done[done[list(scores)].notna().any(axis=1)]
     methods = tuple(dict.fromkeys(scored["method"]))
     column = f"scores.{chosen_by.removeprefix('scores.')}" if chosen_by else scores[0]
     first = next((method for method in methods if baseline in (None, method, label(method))), None)
@@ -282,7 +290,7 @@ def means_table(compared: Compared) -> pd.DataFrame:
 def differences_table(compared: Compared) -> pd.DataFrame:
     """One row per data set and method other than the baseline, and one over all data sets."""
     rows = []
-    for data in (*compared.data_sets, *([ALL] if len(compared.data_sets) > 1 else [])):
+    for data in compared.cases:
         for method in compared.others:
             row = {"data": data if data == ALL else data_name(data), "method": method_name(method)}
             for score in compared.scores:
@@ -367,6 +375,13 @@ def setting_words(setting: Setting) -> str:
     return ", ".join(f"{name} {_word(value)}" for name, value in setting) or "–"
 
 
+def sweep_words(settings: Sequence[Setting]) -> str:
+    """All settings of a method: `beta 1, 4, 16`, or each in full where they differ in more than one value."""
+    if settings and all(len(setting) == 1 for setting in settings):
+        return f"{settings[0][0][0]} {', '.join(_word(value) for ((_, value),) in settings)}"
+    return "; ".join(map(setting_words, settings)).replace("–", "one setting")
+
+
 def _word(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -382,12 +397,13 @@ def in_words(compared: Compared) -> str:
         found: dict[str, list[str]] = {"better": [], "worse": []}
         cases = 0
         for score in judged:
-            for data in compared.data_sets:
+            for data in compared.cases:
                 entry = compared.difference(method, data, score)
                 if entry.has_interval:
                     cases += 1
                     if (verdict := compared.verdict(method, data, score)) in found:
-                        found[verdict].append(f"{metric_name(score)} on {data_name(data)}")
+                        where = "all data sets together" if data == ALL else data_name(data)
+                        found[verdict].append(f"{metric_name(score)} on {where}")
         words = [f"clearly {verdict} in {_listed(cases_of)}" for verdict, cases_of in found.items() if cases_of]
         rest = cases - sum(map(len, found.values()))
         name, base = method_name(method), method_name(compared.baseline)
@@ -418,14 +434,20 @@ def rule(compared: Compared) -> str:
             f"Each method has the setting with the {way} {name}, on the very seed that is compared: this flatters "
             "methods with many settings. Train more seeds for a fair comparison."
         )
-    counts = [f"{len(compared.choosing[data])} and {len(compared.comparing[data])}" for data in compared.data_sets]
-    seeds = counts[0] if len(set(counts)) == 1 else "; ".join(
-        f"{count} on {data_name(data)}" for count, data in zip(counts, compared.data_sets, strict=True)
+    counts = [f"{_count(compared.choosing[data])}, and is compared on {len(compared.comparing[data])} others"
+              for data in compared.data_sets]  # fmt: skip
+    seeds = counts[0] if len(set(counts)) == 1 else "some seeds, and is compared on others: " + "; ".join(
+        f"{len(compared.choosing[data])} and {len(compared.comparing[data])} on {data_name(data)}"
+        for data in compared.data_sets
     )  # fmt: skip
     return (
-        f"Each method has, on each data set, the setting with the {way} mean {name} on some seeds, and is compared on "
-        f"the others ({seeds}): no number below comes from a model that had a part in the choice."
+        f"Each method has, on each data set, the setting with the {way} mean {name} on {seeds}. "
+        "No number below comes from a model that had a part in the choice."
     )
+
+
+def _count(seeds: Sequence[int]) -> str:
+    return f"{len(seeds)} seed{'' if len(seeds) == 1 else 's'}"
 
 
 def caution(compared: Compared) -> str:

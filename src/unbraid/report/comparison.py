@@ -24,7 +24,7 @@ from unbraid.report.compared import (
     in_words,
     means_table,
     rule,
-    setting_words,
+    sweep_words,
     wins_table,
 )
 from unbraid.report.estimates import Array, Estimate, average, mean
@@ -59,7 +59,7 @@ def _differences(compared: Compared) -> Section:
         "The arrows point the way that is better."
     )
     alone = "The mean over seeds with its own 95 % interval. The arrows point the way that is better."
-    items = [
+    items: list[Figure | Table] = [
         Figure(
             "differences", f"Differences from {base}", partial(_drawn_differences, compared),
             "One panel per score, one line per method and data set.",
@@ -83,8 +83,7 @@ def _curves(compared: Compared) -> Section | None:
     for method in compared.methods:
         trials = [compared.trials[method, data] for data in swept if (method, data) in compared.trials]
         if trials:
-            settings = "; ".join(setting_words(setting) for setting in trials[0].settings)
-            sweeps.append(f"- {method_name(method)}: {settings}")
+            sweeps.append(f"- {method_name(method)}: {sweep_words(trials[0].settings)}")
     text = (
         "The settings of each method from first to last, by position: the strengths of different methods are not on "
         "one scale. A small dot is a model, a large one the mean of a setting, with its 95 % interval from three seeds "
@@ -134,9 +133,8 @@ def _lines(compared: Compared, methods: Sequence[str], together: bool) -> tuple[
     tuple[str, float]
 ]]:  # fmt: skip
     """The height of the line of each data set and method, and of each data set's name."""
-    data_sets = [*compared.data_sets, *([ALL] if together and len(compared.data_sets) > 1 else [])]
     lines, names, height = [], [], 0.0
-    for data in data_sets:
+    for data in compared.cases if together else compared.data_sets:
         names.append((data if data == ALL else data_name(data), height + (len(methods) - 1) / 2))
         for method in methods:
             lines.append((data, method, height))

@@ -239,11 +239,20 @@ def spread_ratio(first: Array, *others: Array) -> Estimate:
     return Estimate(value, value / math.sqrt(low), value / math.sqrt(high), 1, seeds)
 
 
+def spread_limit(seeds: int, others: int) -> float:
+    """The ratio of standard deviations below which the F test tells it from 1, of normal values.
+
+    >>> round(spread_limit(3, 3), 2), round(spread_limit(5, 5), 2)
+    (0.16, 0.32)
+    """
+    return math.sqrt(float(fdtri(seeds - 1, others - 1, LOW)))
+
+
 def spread_power(ratio: float, seeds: int, others: int) -> float:
     """The probability that the F test tells a true ratio of standard deviations from 1, of normal values.
 
     >>> round(spread_power(0.5, 5, 5), 2), round(spread_power(0.5, 18, 18), 2)
-    (0.2, 0.79)
+    (0.21, 0.79)
     """
     low, high = (float(fdtri(seeds - 1, others - 1, end)) for end in (LOW, HIGH))
     return float(fdtr(seeds - 1, others - 1, low / ratio**2) + fdtrc(seeds - 1, others - 1, high / ratio**2))
@@ -310,6 +319,48 @@ def share_difference(first: Iterable[float] | Array, second: Iterable[float] | A
     low = value - math.hypot(a.value - a.low, b.high - b.value)
     high = value + math.hypot(a.high - a.value, b.value - b.low)
     return Estimate(value, max(low, -1.0), min(high, 1.0), seeds=min(a.seeds, b.seeds))
+
+
+STEP = 0.01
+"""Between two differences that `exact_share_difference` looks at."""
+
+
+def exact_share_difference(first: Iterable[float] | Array, second: Iterable[float] | Array) -> Estimate:
+    """`share_difference` with the interval of an exact test on the two counts.
+
+    It holds every difference that neither of two one-sided tests rejects at 2.5 %, whatever the shares themselves are
+    (Chan and Zhang 1999, here ordered by the statistic of Agresti and Caffo 2000); so it covers at least 95 %, with any
+    number of outcomes.
+
+    >>> exact_share_difference([1] * 10 + [0] * 2, [1] * 3 + [0] * 9).text()  # 10 of 12, and 3 of 12
+    '0.58 [0.16, 0.85]'
+    """
+    counts = [known(outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)) for outcomes in (first, second)]
+    value = share(counts[0]).value - share(counts[1]).value  # which checks the outcomes
+    if not math.isfinite(value):
+        return UNKNOWN
+    sizes = [len(row) for row in counts]
+    grid = np.round(np.arange(-1, 1 + STEP / 2, STEP), 10)
+    seen = tuple(int(row.sum()) for row in counts)
+    tails = np.array([_tails(float(delta), seen, sizes) for delta in grid])
+    low, high = (grid[tails[:, side] > LOW] for side in (0, 1))
+    return Estimate(value, min(float(low.min()), value), max(float(high.max()), value), seeds=min(sizes))
+
+
+def _tails(delta: float, seen: tuple[int, ...], sizes: Sequence[int]) -> tuple[float, float]:
+    """The largest probabilities, over all shares that differ by delta, of counts as extreme as those seen."""
+    from scipy.stats import binom
+
+    x, y = np.meshgrid(*(np.arange(size + 1) for size in sizes), indexing="ij")
+    a, b = ((count + 1) / (size + 2) for count, size in zip((x, y), sizes, strict=True))
+    statistic = (a - b - delta) / np.sqrt(a * (1 - a) / (sizes[0] + 2) + b * (1 - b) / (sizes[1] + 2))
+    shares = np.linspace(max(0.0, -delta), min(1.0, 1 - delta), 41)[:, None]  # of the second
+    above = binom.pmf(np.arange(sizes[0] + 1), sizes[0], np.clip(shares + delta, 0, 1))
+    below = binom.pmf(np.arange(sizes[1] + 1), sizes[1], shares)
+    at = statistic[seen]
+    extreme = [statistic >= at - 1e-12, statistic <= at + 1e-12]
+    upper, lower = (float(np.einsum("pi,pj,ij->p", above, below, side.astype(float)).max()) for side in extreme)
+    return upper, lower
 
 
 # Rank correlations

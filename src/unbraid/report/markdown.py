@@ -21,7 +21,7 @@ def verdicts(sections: Sequence[Section]) -> str:
             if isinstance(item, Judged):
                 first = f" (first edition: {item.first_verdict})" if item.first_verdict else ""
                 verdict = f"**{item.verdict}**{first}"
-                cells = (section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
+                cells = (item.section or section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
                 lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
     return "\n".join(lines) + "\n"
 

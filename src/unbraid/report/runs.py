@@ -99,30 +99,43 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
 
     Those in the run's folder, else those in the report's folder `out`; made there first where asked for and missing.
     """
-    own = None if out is None else out / "runs" / own_name(folder)
-    for above in (folder, own):
-        found = {kind: path for kind in PICTURES if above and _is_file(path := above / f"{kind}.png")}
-        if "traversals" in found or "umap" in found:
-            return found, ""
-    if not make or own is None:
+    if found := _pictures(folder):
+        return found, ""
+    if out is None or not (make or (out / "runs").is_dir()):
+        return {}, ""
+    own = out / "runs" / own_name(folder)
+    if found := _pictures(own):
+        return found, ""
+    if not make:
         return {}, ""
     try:
         show(Run(folder), out=own)
     except Exception as error:  # the run may be anybody's: its fault is noted, and the page is made without it
         return {}, _local(printable(str(error)), folder)
-    return pictures(folder, out)
+    return _pictures(own), ""
 
 
-def _is_file(path: Path) -> bool:
-    """Whether a path is a file itself, not a link to one."""
-    return path.is_file() and not path.is_symlink()
+def _pictures(folder: Path) -> dict[str, Path]:
+    """The pictures in a folder by kind; none where there is nothing of what the latents do."""
+    there = files_in(folder)
+    found = {kind: folder / f"{kind}.png" for kind in PICTURES if f"{kind}.png" in there}
+    return found if "traversals" in found or "umap" in found else {}
+
+
+def files_in(folder: Path) -> set[str]:
+    """The names of the files in a folder, without links: one look at each of 12,000 folders."""
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
+    except OSError:
+        return set()
 
 
 def latents(folder: Path) -> tuple[dict[str, str], str]:
     """The names that people gave to a run's latents in the names.json of its folder, and why it cannot be read."""
     path = folder / "names.json"
     try:
-        return (read_names(path, Run(folder).config.id) if _is_file(path) else {}), ""
+        return (read_names(path, Run(folder).config.id) if path.name in files_in(folder) else {}), ""
     except InputError as error:
         return {}, _local(str(error), folder)
 

@@ -80,7 +80,10 @@ def in_short(
 
 
 def verdict_table(parts: Sequence[Section]) -> Table:
-    """All claims of these sections, by the number that a section's title begins with."""
+    """All claims of these sections, each with its section of the paper, or the number that the title begins with."""
     judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Judged)]
-    rows = [{"section": title.split(" ")[0], "claim": c.words, "verdict": c.verdict} for title, c in judged]
+    rows = [
+        {"section": claim.section or title.split(" ")[0], "claim": claim.words, "verdict": claim.verdict}
+        for title, claim in judged
+    ]
     return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))

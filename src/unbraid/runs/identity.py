@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import InputError
@@ -27,23 +28,33 @@ def identity(kind: str, version: int, content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+_SCALARS = {type(None), str, bool, int, float}
+_known: dict[int, tuple[Any, dict[str, Any]]] = {}
+"""Frozen dataclasses as JSON holds them, by id; each is kept with its record, so that no other can have its id."""
+
+
 def plain(value: Any) -> Any:
     """A value as JSON holds it; a dataclass by its fields, without those that change no number.
 
     A field with `metadata={"numbers": "if given"}` is left out while it is empty: what lacks it keeps its id.
     """
-    if value is None or isinstance(value, str | bool | int | float):
+    if type(value) in _SCALARS or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if is_dataclass(value) and not isinstance(value, type):
+        if id(value) in _known:
+            return _known[id(value)][1]
         numbers = {one.name: one.metadata.get("numbers", True) for one in fields(value)}
         counted = [
             name for name, counts in numbers.items() if (getattr(value, name) if counts == "if given" else counts)
         ]
-        return {name: plain(getattr(value, name)) for name in counted}
+        record = {name: plain(getattr(value, name)) for name in counted}
+        if len(_known) < 100:  # thousands of jobs share a protocol
+            _known[id(value)] = value, record
+        return record
     raise InputError(f"{value!r} cannot be part of an id: it is not made of words, numbers and dataclasses of them")
 
 
@@ -76,6 +87,15 @@ def run_id(
 
 def full_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A method's settings with its defaults filled in, checked."""
+    try:
+        return dict(_full_settings(method, tuple(settings.items()), tuple(map(type, settings.values()))))
+    except TypeError:  # settings that cannot be hashed, which the method will name
+        return _full_settings.__wrapped__(method, tuple(settings.items()), ())
+
+
+@lru_cache(maxsize=4096)  # the seeds of a study share their settings
+def _full_settings(method: str, settings: tuple[tuple[str, Any], ...], types: tuple[type, ...]) -> dict[str, Any]:
+    """`types` tell 1 from 1.0 and True, which are equal."""
     from unbraid.methods import method_class
 
-    return dict(vars(method_class(method).config_class.make(settings)))
+    return dict(vars(method_class(method).config_class.make(dict(settings))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,9 +17,11 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.own import Source, known, register, trusted
 from unbraid.own.references import keys_in, unkept
+from unbraid.own.sources import KEY
 
 FOLDER = "code"
 _ABOUT = "source.json"
+_KEY = re.compile(rf"[0-9a-f]{{{KEY}}}")
 _MOST = 10_000_000  # bytes of a source
 
 
@@ -57,6 +60,8 @@ def _about(kept: Path) -> tuple[str, Path] | None:
 def read_kept(key: str, folder: Path) -> Source:
     """The source that is kept below a folder of results; an InputError where it is not whole. Nothing is imported."""
     kept = folder / FOLDER / key
+    if not _KEY.fullmatch(key):
+        raise InputError(f"{folder} names code by '{key}'; expected {KEY} digits of a digest")
     try:
         _read(kept / _ABOUT, folder)
         names = [path.relative_to(kept).as_posix() for path in sorted(kept.rglob("*.py"))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
+from unbraid.arguments import checked, need_number, need_whole
 from unbraid.data import FactorData, catalogue
-from unbraid.errors import InputError, need_number, need_whole, shown
+from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
 from unbraid.metrics.elbo import evidence, held_out_errors
@@ -35,6 +36,7 @@ OnReport = Callable[[Run, int, dict[str, float]], None]
 """Called with the run, the step and the mean of each term since the last report."""
 
 
+@checked
 def train(
     method: str | type[Method],
     data: str | FactorData | Callable[..., FactorData],
@@ -99,7 +101,7 @@ def train(
     id = run_id(method, settings, opened, **choice) if id is None else id
     config = RunConfig(id, method, full_settings(method, settings), opened.describe(), **choice)
     learner = _build(config, opened).prepare(target, config.precision)
-    _check_needs(learner, method, opened)
+    check_needs(method, learner.needs, opened)
     name = f"{label(method)}-{label(config.data['data'])}"
     run = Run(out if out is not None else Path("runs") / f"{name}-{config.id}")
     if changes := changed_code(run, config, name):
@@ -131,9 +133,9 @@ class _Watch:
 MOST_STEPS = 10**12
 
 
-def _check_needs(learner: Method, method: str, data: FactorData) -> None:
+def check_needs(method: str, needs: Iterable[str], data: FactorData) -> None:
     """An InputError that names the settings of the data that a method needs, before there is a folder of the run."""
-    missing = [name for name in learner.needs if name not in data.batch_at([0], 0)]
+    missing = [name for name in needs if name not in data.batch_at([0], 0)]
     if not missing:
         return
     chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]

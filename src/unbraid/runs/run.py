@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid.arguments import checked
 from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
@@ -95,7 +96,7 @@ class RunConfig:
         """What both have from the same files of the user's, of which the content differs."""
         ours, others = ({without_keys(one): one for one in references_in(asdict(config))} for config in (self, other))
         parts = {value: name for name, value in self.settings.items() if isinstance(value, str)}
-        parts |= {self.method: "method", self.data.get("data"): "data"}
+        parts |= {self.method: "method", str(self.data.get("data")): "data"}
         changed = [ours[one] for one in ours if one in others and ours[one] != others[one]]
         return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
 
@@ -428,6 +429,7 @@ def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> No
             raise InputError(f"{path} cannot be read as codes: '{name}' is {declared[name]}; expected shape {shape}")
 
 
+@checked
 def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
     """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
     return Run(folder, trust).method(device)

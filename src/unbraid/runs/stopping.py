@@ -29,15 +29,15 @@ def deferred(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         say("stopping when this part of the training is done and saved; once more stops at once")
 
     if threading.current_thread() is threading.main_thread():
-        for number in SIGNALS:
-            handler = signal.getsignal(number)
+        for known in SIGNALS:
+            handler = signal.getsignal(known)
             if callable(handler):
-                handlers[number] = handler
-                signal.signal(number, note)
+                handlers[known] = handler
+                signal.signal(known, note)
     try:
         yield lambda: bool(received)
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for caught, before in handlers.items():
+            signal.signal(caught, before)
     if received:
         handlers[received[0]](received[0], None)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from unbraid.arguments import checked
 from unbraid.data.schema import TERMS, check
 from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
@@ -34,6 +35,7 @@ def find_runs(folder: Path | str) -> list[Run]:
     return [Run(path) for path in sorted(map(Path, found))]
 
 
+@checked
 def load_runs(folder: Path | str) -> pd.DataFrame:
     """Every run below a folder as one row: what it is, where it stands, its settings, last terms and scores.
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from unbraid.arguments import need_whole
 from unbraid.data import FactorData
 from unbraid.data.wrappers.selection import Selection
-from unbraid.errors import InputError, nearest, need_whole
+from unbraid.errors import InputError, nearest
 from unbraid.methods import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics import METRICS, udr

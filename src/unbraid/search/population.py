@@ -33,16 +33,18 @@ from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import digest
 from unbraid.data.wrappers.subset import Subset
-from unbraid.errors import InputError
+from unbraid.errors import InputError, shown
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.job import Job
 from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
-from unbraid.metrics import ProtocolLike
+from unbraid.methods import method_class
+from unbraid.metrics import ProtocolLike, as_protocol
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
+from unbraid.runs.recording import check_needs
 from unbraid.runs.run import Run
 from unbraid.search.fitness import Score, check
 from unbraid.search.fitness import label_sets as sets_of
@@ -85,9 +87,14 @@ def evolve(
     the `executor`, at most `workers` at a time; by default on processes of this machine, one per core. `say` gets a
     line after each generation.
     """
+    if precision not in ("fp32", "bf16"):
+        raise InputError(f"precision is {shown(precision)}; expected fp32 or bf16")
+    if protocol is not None:
+        as_protocol(protocol)  # a wrong one is an error before training, not after
     study, fixed = StudyFolder(out), dict(settings or {})
     opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, study)
     assert opened.opened is not None
+    check_needs(method, method_class(method).needs, opened)
     given = search_space(method, fixed) if config.space is None else config.space
     check_space(method, given, fixed)
     space = {name: given[name] for name in live_settings(method) if name in given}  # draws follow this order

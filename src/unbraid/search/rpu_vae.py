@@ -34,13 +34,14 @@ import numpy as np
 import pandas as pd
 import torch
 
+from unbraid.arguments import need_number, need_whole
 from unbraid.data import FactorData, Subset, catalogue
 from unbraid.data.atomic import clear_parts, replacing
-from unbraid.errors import InputError, need_number, need_whole
+from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
 from unbraid.methods import method_class
-from unbraid.metrics import ProtocolLike
+from unbraid.metrics import ProtocolLike, as_protocol
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
@@ -120,6 +121,8 @@ def rpu(
     Arguments are those of `evolve`; `protocol` says how the last model is scored against factors. With another number
     of leaf-runs than before, finished leaf-runs are kept, and a last population is trained for that number.
     """
+    if protocol is not None:
+        as_protocol(protocol)  # a wrong one is an error before training, not after
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
     fixed = dict(settings or {})
     if not method_class(method).gaussian:

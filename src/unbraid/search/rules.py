@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from unbraid.errors import InputError, nearest, need_number, need_whole
+from unbraid.arguments import need_number, need_whole
+from unbraid.errors import InputError, nearest
 from unbraid.search.hyperparameters import STARTS, Hyperparameter, Rng, explore, starts
 
 _MOST = 10**12  # of anything that is counted

@@ -37,6 +37,8 @@ if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
 
 COMPARISON = "comparison"
 """The name of the study that `unbraid compare` makes; what it compares is in its folder."""
+COMPARED = ("assumptions",)
+"""Studies whose methods share data, steps and seeds; the others compare conditions, not methods."""
 STUDIES = ("assumptions", "contrastive", "intervention", "multitask", "population")
 
 
@@ -141,7 +143,9 @@ def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]
     A study's own file is run where it has been run here before, or the user trusts the folder.
     """
     about = Folder(folder).read_json("study")
-    name, key = str(about.get("name")), about.get("code")
+    name, key = about.get("name"), about.get("code")
+    if not isinstance(name, str):
+        raise InputError(f"{folder / 'study.json'} is damaged: it has no name of a study")
     if file is not None:
         return open_study(str(file)), ""
     if key is None:
@@ -193,15 +197,14 @@ def write_report(
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
     Where there are several methods, they are compared with `baseline`; `chosen_by` is the score that chooses between
-    the settings of a method. The reports of the papers' studies have their own comparisons. `file` is the file of the
-    study, where that is the user's own and not the copy in the folder.
+    the settings of a method. `file` is the file of the study, where that is the user's own and not the copy in the
+    folder.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
     with sliders, in the report's own folder too.
     """
-    from unbraid.report import comparison, overview, write
-    from unbraid.report.comparison import TITLE
+    from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable
 
     if not folder.is_dir():
@@ -230,9 +233,8 @@ def write_report(
     choice = baseline or _scored(runs, "method", named[0]), chosen_by or _scored(runs, "score", named[1])
     if own is None:
         return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
-    sections = list(own)
-    if study and study.modules and all(section.title != TITLE for section in sections):
-        sections += comparison(runs.frame, *choice)
+    assert study is not None
+    sections = _with_comparison(study, runs, own, *choice)
     _put_verdicts(sections, readme)
     if keep is not None:
         from unbraid.report import Picture
@@ -240,6 +242,22 @@ def write_report(
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
     return write(title, sections, runs.frame, out, draw, explorers)
+
+
+def _with_comparison(
+    study: Study,
+    runs: RunTable,
+    sections: Sequence[Section],
+    baseline: str | None = None,
+    chosen_by: str | None = None,
+) -> list[Section]:
+    """A study's own sections and the comparison of its methods, unless they have it, or do not differ by method."""
+    from unbraid.report import comparison
+    from unbraid.report.comparison import TITLE
+
+    if (study.modules or study.name in COMPARED) and all(section.title != TITLE for section in sections):
+        return [*sections, *comparison(runs.frame, baseline, chosen_by)]
+    return list(sections)
 
 
 def _scored(runs: RunTable, kind: str, name: str | None) -> str | None:
@@ -275,7 +293,7 @@ def report_results(name: str, scale: str, out: Path, readme: Path | None = None)
 
     study = open_study(name)
     runs = study.kept(scale)
-    sections = study.report(runs) or []
+    sections = _with_comparison(study, runs, study.report(runs) or [])
     _put_verdicts(sections, readme)
     return write(f"{study.title} ({Path(scale).name})", sections, runs.frame, out, 0)
 

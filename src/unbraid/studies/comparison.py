@@ -170,7 +170,7 @@ def sweep(method: type[Method], most: int) -> tuple[str | None, tuple[float, ...
     if not method.strength:
         return None, ()
     name = method.strength[0]
-    default = next(one.default for one in dataclasses.fields(method.config_class) if one.name == name)
+    default: Any = next(one.default for one in dataclasses.fields(method.config_class) if one.name == name)
     values = method.sweep or tuple(default * factor for factor in (0.25, 1, 4))
     allowed = sorted({value for value in values if value and _allowed(method, name, value)})
     if not allowed:
@@ -199,7 +199,7 @@ def typed(methods: Sequence[str], given: Mapping[str, str]) -> dict[str, Any]:
     for name, word in given.items():
         if name not in known:
             raise InputError(f"none of the methods has a setting '{name}'{nearest(name, known)}")
-        kind = type(known[name].default)
+        kind: Any = type(known[name].default)
         try:
             settings[name] = word == "true" if kind is bool and word in ("true", "false") else kind(word)
         except ValueError:
@@ -301,7 +301,8 @@ def read_plan(folder: Path) -> Comparison:
     record = Folder(folder).read_json(NAME)
     if unknown := [name for name in record if name not in known]:
         raise InputError(f"{Folder(folder).path(NAME)} has '{unknown[0]}', which is not part of a comparison")
-    return Comparison(**{name: tuple(one) if isinstance(one, list) else one for name, one in record.items()})
+    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in record.items()}
+    return Comparison(**given)
 
 
 def table(folder: Path) -> RunTable:

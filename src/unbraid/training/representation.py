@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from unbraid.arguments import checked, need_whole
 from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
-from unbraid.errors import need_whole
 from unbraid.methods.base import Method
 from unbraid.progress import progress
 from unbraid.training.device import keep_freed_memory
@@ -50,6 +50,7 @@ class Representation:
         return self.codes + torch.exp(self.logvar / 2) * torch.randn(self.codes.shape, generator=generator(rng))
 
 
+@checked
 def represent(
     method: Method, data: FactorData, rng: Rng = 0, *, samples: int | None = None, batch: int = 256
 ) -> Representation:

@@ -16,7 +16,7 @@ from unbraid.data.factors import FactorData
 from unbraid.data.files import take
 from unbraid.data.sets import mnist
 from unbraid.data.sets.digits import open_digits
-from unbraid.data.sets.mnist_stl10 import BOX, ROWS, DigitsOnBackgrounds, corners, open_mnist_stl10
+from unbraid.data.sets.mnist_stl10 import BOX, ROWS, DigitsOnBackgrounds, corners, open_mnist_stl10, pooled
 from unbraid.data.sets.scenes import KEPT, SCENES, Scenes, draw, open_scenes, uniform
 from unbraid.errors import InputError
 
@@ -96,6 +96,68 @@ def test_a_pixel_is_the_brighter_of_the_two() -> None:
 def test_places_are_two_rows_of_four_with_the_digit_inside() -> None:
     assert corners(64, 28) == [(top, left) for top in (0, 36) for left in (0, 12, 24, 36)]
     assert corners(32, 14) == [(top, left) for top in (0, 18) for left in (0, 6, 12, 18)]
+
+
+# The generator that the authors released
+
+
+def test_the_released_generator_puts_digits_into_the_middle_of_their_half() -> None:
+    assert corners(64, 28, released=True) == [(top, left) for top in (2, 34) for left in (0, 12, 24, 36)]
+
+
+def test_a_digit_that_leaves_no_room_for_its_positions_is_refused() -> None:
+    with pytest.raises(InputError, match="a digit of 15 pixels has no 4 positions across 16"):
+        corners(16, 15)
+    with pytest.raises(InputError, match=r"digit_size is 1\.2; expected more than 0 and less than 1"):
+        load("mnist_stl10", 32, digits="sklearn", backgrounds="scenes", digit_size=1.2)
+
+
+def test_files_are_pooled_split_90_to_10_and_cropped_to_their_middle() -> None:
+    def part(first: int, count: int) -> Rows:
+        ramp = torch.arange(36, dtype=torch.uint8).view(1, 1, 6, 6).repeat(count, 1, 1, 1)
+        images = ramp + torch.arange(first, first + count, dtype=torch.uint8)[:, None, None, None]
+        classes = torch.arange(first, first + count)[:, None] % 2
+        return Rows(images, classes, ["class"], [2], source="a file")
+
+    parts = [part(0, 12), part(12, 8)]
+    train, test = (pooled(parts, split, cropped=4) for split in ("train", "test"))
+    assert (len(train), len(test)) == (18, 2)
+    assert train.image_shape == (1, 4, 4)
+    assert test.images_at([0])[0, 0, 0].tolist() == [18 + 7, 18 + 8, 18 + 9, 18 + 10]  # row 1, columns 1 to 4
+    assert train.all_factors()[:, 0].tolist() == [row % 2 for row in range(18)]
+    assert pooled(parts, "train").image_shape == (1, 6, 6)
+
+
+def test_by_the_released_recipe_the_third_factor_always_differs() -> None:
+    data = load("mnist_stl10", 16, digits="sklearn", backgrounds="scenes", recipe="released")
+    batch = data.batch(2000, 0)
+    mine, other = batch["factors"], batch["partner_factors"]
+    assert torch.equal(mine[:, :2], other[:, :2])
+    assert not bool((mine[:, 2] == other[:, 2]).any())
+    counts = torch.bincount((other[:, 2] - mine[:, 2]) % 8, minlength=8)[1:].double()
+    assert ((counts - 2000 / 7) ** 2 / (2000 / 7)).sum() < 25  # any other location, equally often
+    with pytest.raises(InputError, match="recipe is 'txt'; did you mean 'text'"):
+        load("mnist_stl10", 16, digits="sklearn", backgrounds="scenes", recipe="txt")
+
+
+def test_backgrounds_are_dimmed_and_mixed_with_others() -> None:
+    classes = torch.arange(10)[:, None]
+    digits = Rows(torch.zeros(10, 1, 7, 7, dtype=torch.uint8), classes, ["class"], [10], source="")
+    scenes = torch.zeros(10, 3, 16, 16, dtype=torch.uint8)
+    scenes[0] = 200  # class 0 is bright, all others are dark
+    backgrounds = Rows(scenes, classes, ["class"], [10], source="")
+    factors = torch.zeros(4000, 3, dtype=torch.int64)
+    dim = DigitsOnBackgrounds(digits, backgrounds, 800, brightness=0.5).images(factors[:2], 0)
+    assert set(dim.flatten().tolist()) == {100}
+    mixed = DigitsOnBackgrounds(digits, backgrounds, 800, blend=0.75).images(factors, 0)[:, 0, 15, 15].double()
+    own = mixed[mixed < 200] / 200  # 0.9 of them are mixed with a dark one
+    assert own.min() >= 0.25
+    assert abs(float(own.mean()) - (1 - 0.75 / 2)) < 0.02
+    assert abs(float((own > 0.5).double().mean()) - 0.5 / 0.75) < 0.03  # how often the own class has the larger part
+    assert DigitsOnBackgrounds(digits, backgrounds, 800, blend=0.75).describe()["blend"] == 0.75
+    assert "blend" not in DigitsOnBackgrounds(digits, backgrounds, 800).describe()
+    with pytest.raises(InputError, match="blend is 2; expected 0 to 1"):
+        DigitsOnBackgrounds(digits, backgrounds, 800, blend=2.0)
 
 
 @pytest.mark.parametrize("rows", [1000, 4000, 10_000])

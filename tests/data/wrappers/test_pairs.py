@@ -41,6 +41,18 @@ def test_partners_are_images_with_their_factors() -> None:
     assert not torch.equal(batch["partners"], batch["images"])
 
 
+def test_pairs_that_differ_share_nothing_else() -> None:
+    data = PairData(squares(), ["row"], differ=True)
+    batch = data.batch(300, 0)
+    assert torch.equal(batch["factors"][:, 0], batch["partner_factors"][:, 0])
+    assert not bool((batch["factors"][:, 1] == batch["partner_factors"][:, 1]).any())
+    assert data.describe()["differ"] is True
+    assert "differ" not in PairData(squares(), ["row"]).describe()
+    alone = PairData(Subset(squares(), [0, 7]), ["row"], differ=True)
+    with pytest.raises(InputError, match="no partner was found that differs in column"):
+        alone.batch_at([0])
+
+
 def test_the_same_seed_gives_the_same_pairs() -> None:
     data = PairData(squares(), ["column"])
     first, second, third = data.batch(50, 1), data.batch(50, 1), data.batch(50, 2)

@@ -371,3 +371,17 @@ def test_a_wrapper_forwards_what_data_is() -> None:
     data: FactorData = taught(3)
     assert (len(data), data.names, data.sizes, data.image_shape) == (36, ("row", "column"), (6, 6), (3, 16, 16))
     assert torch.equal(data.all_factors(), squares().all_factors())
+
+
+def test_centred_targets_are_the_same_tasks_without_their_means() -> None:
+    plain, centred = (
+        load("dsprites", 16, tasks=7, task_scale=0.05, rows=500, **more) for more in ({}, {"task_targets": "centred"})
+    )
+    rows = torch.arange(500)
+    before, after = plain.batch_at(rows)["targets"], centred.batch_at(rows)["targets"]
+    torch.testing.assert_close(after, before - before.mean(0), atol=1e-4, rtol=1e-4)
+    assert before.var(0).mean() < 0.5 * before.square().mean(), "most of such targets is a constant"
+    assert "centred" not in plain.describe()["tasks"]
+    assert centred.describe()["tasks"]["centred"] is True
+    with pytest.raises(InputError, match=r"task_targets is 'centered'.*centred"):
+        load("dsprites", 16, tasks=2, task_targets="centered")

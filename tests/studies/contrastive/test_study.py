@@ -23,13 +23,13 @@ from unbraid.studies import open_study
 from unbraid.studies.contrastive.analysis import report, table
 from unbraid.studies.contrastive.jobs import Probe, Rotate
 from unbraid.studies.contrastive.models import Models
-from unbraid.studies.contrastive.study import SETTINGS, jobs
+from unbraid.studies.contrastive.study import ONLY_MAIN, SETTINGS, jobs
 
 # Scales
 
 
 @pytest.mark.parametrize(
-    ("scale", "models", "rotated", "agreements"), [("paper", 34, 4, 2), ("desk", 78, 12, 22), ("smoke", 26, 4, 2)]
+    ("scale", "models", "rotated", "agreements"), [("paper", 78, 9, 22), ("desk", 156, 18, 22), ("smoke", 26, 3, 2)]
 )
 def test_jobs_of_each_scale(scale: str, models: int, rotated: int, agreements: int) -> None:
     found = jobs(scale)
@@ -42,13 +42,27 @@ def test_jobs_of_each_scale(scale: str, models: int, rotated: int, agreements: i
 def test_what_the_models_of_the_desk_are() -> None:
     models = [job for job in jobs("desk") if isinstance(job, Train)]
     by_variant = Counter(str(job.data_settings["variant"]) for job in models)
-    assert by_variant == {"dc_bc": 12 * 3 + 2 * 3, "dc_dl": 12 * 3}
-    assert Counter(job.full_settings["positives"] for job in models) == {"joint": 72, "disjoint": 6}
+    assert by_variant == {"dc_bc": 14 * 6 + 2 * 6, "dc_dl": 10 * 6}
+    assert Counter(job.full_settings["positives"] for job in models) == {"joint": 144, "disjoint": 12}
     whole = [job for job in models if job.full_settings["head"] == "whole"]
-    assert len(whole) == 4 * 3 * 2 + 3  # plain, both weights of the Hessian, Hessian with P(Ortho)
+    assert len(whole) == 4 * 6 + 6 + 2 * 6  # plain, both weights of the Hessian, Hessian with P(Ortho); on dc_dl two
     assert all(job.full_settings["head"] == "whole" for job in models if job.full_settings["lambda_hessian"])
-    assert {job.seed for job in models} == set(range(6))
-    assert sum(job.seconds for job in jobs("desk")) < 2 * 5400 * 1.2  # 90 minutes of two cores, or little more
+    assert {job.seed for job in models} == set(range(12))
+    assert Counter(job.full_settings["ortho_over"] for job in models) == {"pair": 144, "all": 12}
+    assert {job.steps for job in models if job.full_settings["positives"] == "disjoint"} == {1800}
+    assert sum(job.seconds for job in jobs("desk")) < 2 * 4200  # 70 minutes of two cores
+
+
+def test_the_paper_s_models_see_what_its_generator_makes() -> None:
+    models = [job for job in jobs("paper") if isinstance(job, Train)]
+    assert {job.data_settings["recipe"] for job in models} == {"released"}
+    for job in models:
+        moved = job.data_settings["variant"] == "dc_bc"  # where location is told, no crop or mirror moves it
+        assert (job.full_settings["crop"] < 1, job.full_settings["flip"] > 0) == (moved, moved)
+        assert job.full_settings["centred"] == (job.full_settings["positives"] == "disjoint")
+    assert (
+        min(Counter((job.data_settings["variant"], str(sorted(job.settings.items()))) for job in models).values()) == 3
+    )
 
 
 def test_how_often_a_log_is_written_is_no_part_of_a_job_s_id() -> None:
@@ -84,12 +98,12 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Smoke:
 def test_a_table_has_every_setting_with_its_probes(smoke: Smoke) -> None:
     runs = open_study("contrastive").table(smoke.out).frame
     assert len(runs) == 26
-    assert Counter(runs["variant"]) == {"dc_bc": 14, "dc_dl": 12}
+    assert Counter(runs["variant"]) == {"dc_bc": 16, "dc_dl": 10}
     assert set(runs["setting"]) == set(SETTINGS)
     models = Models(table(smoke.out))
     assert models.settings == list(SETTINGS)
     for variant, factors in (("dc_bc", ("digit", "background", "location")), ("dc_dl", ("digit", "location"))):
-        for setting in SETTINGS:
+        for setting in SETTINGS if variant == "dc_bc" else [name for name in SETTINGS if name not in ONLY_MAIN]:
             for inputs in ("r", "r0", "r1") if setting == "supervised" else ("r", "r1", "z", "z0", "z1"):
                 for factor in factors:
                     assert 0 <= models.accuracy(variant, setting, inputs, factor)[0] <= 100
@@ -117,12 +131,23 @@ def test_the_whole_report_from_the_folder_wherever_it_is(smoke: Smoke, tmp_path:
     sections = report(runs)
     shown = {item.name: item for section in sections for item in section.items if not hasattr(item, "verdict")}
     assert {f"table_{number}" for number in range(1, 10)} < set(shown)
-    assert {"pairs_dc_bc", "pairs_dc_dl", "figure_5", "gaps", "measures", "rotated", "third_factor"} < set(shown)
+    assert {
+        "locations",
+        "pairs_dc_bc",
+        "pairs_dc_dl",
+        "pairs_bc_dl",
+        "figure_5",
+        "gaps",
+        "measures",
+        "rotated",
+        "third_factor",
+    } < set(shown)
     assert isinstance(shown["pairs_dc_bc"], Picture)
     assert isinstance(shown["figure_5"], Figure)
     turned = shown["rotated"]
     assert isinstance(turned, Table)
-    assert len(turned.frame) == 2 * (10 + 2 * 2 * 7)  # settings as trained; codes of plain ones, rotations and groups
+    # settings as trained; codes of plain ones, rotations and groups: two plain settings on dc_bc, one on dc_dl
+    assert len(turned.frame) == 14 - 2 + 10 - 1 + 3 * 2 * 7
     page = write("smoke", sections, runs.frame.iloc[:0], tmp_path / "report", 0)
     assert "Figure 5" in page.read_text()
 

@@ -15,6 +15,7 @@ from unbraid.data.wrappers.annotated import Annotated
 from unbraid.errors import InputError
 
 SAME = "same"
+_TRIES = 1000  # draws of a partner that differs
 
 
 class PairData(Annotated):
@@ -23,11 +24,13 @@ class PairData(Annotated):
     A batch also holds `partners`, uint8 (n, C, H, W), with factors of their own, `partner_factors` (n, k), and
     `shared`, the values that both have, int64 (n, number of shared factors). All rows with these values are
     equally likely, so other factors are redrawn from the data; where images are stochastic, so is the partner's. With
-    `shared` None a row is its own partner, for data without factors: then only views tell the two apart.
+    `shared` None a row is its own partner, for data without factors: then only views tell the two apart. If pairs
+    `differ`, partners with the same value of any other factor are not drawn.
     """
 
-    def __init__(self, data: FactorData, shared: Sequence[str] | None) -> None:
+    def __init__(self, data: FactorData, shared: Sequence[str] | None, differ: bool = False) -> None:
         super().__init__(data)
+        self.differ = differ
         self.shared = None if shared is None else tuple(shared)
         self.columns = [data.column(name) for name in self.shared or ()]
         if shared is not None and not self.columns:
@@ -35,7 +38,7 @@ class PairData(Annotated):
         if len(set(self.columns)) != len(self.columns):
             raise InputError(f"pairs is '{','.join(self.shared or ())}', which names a factor twice")
         if data.held_out is not None:
-            self.held_out = PairData(data.held_out, shared)
+            self.held_out = PairData(data.held_out, shared, differ)
 
     @cached_property
     def _lookup(self) -> RowLookup:
@@ -51,7 +54,17 @@ class PairData(Annotated):
         """A random partner for each of these rows, (n,) -> (n,)."""
         if self.shared is None:
             return rows
-        return self._lookup.random(self._alone(self.factors_at(rows)), generator(rng))
+        rng, wanted = generator(rng), self._alone(self.factors_at(rows))
+        partners = self._lookup.random(wanted, rng)
+        if self.differ:
+            others = [column for column in range(len(self.names)) if column not in self.columns]
+            for _ in range(_TRIES):
+                same = (self.factors_at(rows)[:, others] == self.factors_at(partners)[:, others]).any(1)
+                if not bool(same.any()):
+                    return partners
+                partners[same] = self._lookup.random(wanted[same], rng)
+            raise InputError(f"no partner was found that differs in {', '.join(self.names[at] for at in others)}")
+        return partners
 
     def extras(self, rows: Tensor) -> dict[str, Tensor]:
         return {"shared": self.factors_at(rows)[:, self.columns]}
@@ -65,7 +78,8 @@ class PairData(Annotated):
 
     def describe(self) -> dict[str, Any]:
         name = {"data": self.opened["name"]} if self.opened else {}
-        return {**super().describe(), **name, "pairs": SAME if self.shared is None else list(self.shared)}
+        pairs = {"pairs": SAME if self.shared is None else list(self.shared)}
+        return {**super().describe(), **name, **pairs, **({"differ": True} if self.differ else {})}
 
 
 def with_pairs(data: FactorData, pairs: str = "") -> PairData:

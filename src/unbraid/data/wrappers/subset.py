@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import torch
 
+from unbraid.arguments import checked, need_whole
 from unbraid.data.declaration import Wrapper
 from unbraid.data.factors import FactorData, Index, Rng, generator
 from unbraid.data.user_files import read_array
 from unbraid.data.wrappers.selection import Selection
-from unbraid.errors import InputError, need_whole
+from unbraid.errors import InputError
 
 MOST_DRAWS = 10**9  # eight gigabytes of row numbers
 
@@ -24,6 +25,7 @@ class Subset(Selection):
         super().__init__(data, rows, None if data.weights is None else data.weights[rows])
 
 
+@checked
 def split(data: FactorData, fractions: Sequence[float], rng: Rng) -> list[Subset]:
     """Disjoint random subsets with these fractions of the rows; rows beyond the sum of the fractions are in none."""
     if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:

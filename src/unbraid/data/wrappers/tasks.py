@@ -23,6 +23,7 @@ from unbraid.errors import InputError, nearest
 
 KINDS = ("regression", "classification")
 SHARING = ("own", "shared")
+TARGETS = ("as_is", "centred")
 _VERSION = 2  # raised whenever the targets of the same settings change
 _BLOCK = 5  # tasks that are computed together and kept in one file, so that 5, 10, … 50 tasks share their files
 _ROWS = 2048  # rows computed at a time: their activations stay in the processor's cache
@@ -142,12 +143,13 @@ def _evaluate(layers: Layers, inputs: Tensor) -> Tensor:
 class TaskData(Annotated):
     """`data` with random tasks: a batch also holds `targets`, float32 (n, tasks).
 
-    The targets of all rows are computed at first use. Large tables are kept in the cache folder.
+    The targets of all rows are computed at first use. Large tables are kept in the cache folder. `centred` targets are
+    those minus their mean over all rows, by task: a network on a small range of factors is mostly a constant.
     """
 
-    def __init__(self, data: FactorData, random: RandomTasks) -> None:
+    def __init__(self, data: FactorData, random: RandomTasks, centred: bool = False) -> None:
         super().__init__(data)
-        self.random = random
+        self.random, self.centred = random, centred
         self.masks = random.masks(data.names)
         self.tasks = (1,) * random.count
 
@@ -157,10 +159,17 @@ class TaskData(Annotated):
     def targets_at(self, rows: Tensor) -> Tensor:
         """Rows (n,) -> float32 (n, tasks)."""
         index = rows.numpy()
-        return torch.from_numpy(np.concatenate([block[index] for block in self._blocks], 1))
+        targets = np.concatenate([block[index] for block in self._blocks], 1)
+        return torch.from_numpy(targets - self._means if self.centred else targets)
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "tasks": {"version": _VERSION, **asdict(self.random)}}
+        centred = {"centred": True} if self.centred else {}
+        return {**super().describe(), "tasks": {"version": _VERSION, **asdict(self.random), **centred}}
+
+    @cached_property
+    def _means(self) -> Array:
+        """Of each task over all rows, float32 (tasks,)."""
+        return np.concatenate([block.mean(0, np.float64) for block in self._blocks]).astype(np.float32)
 
     @cached_property
     def _blocks(self) -> list[Array]:
@@ -251,6 +260,7 @@ def with_tasks(
     task_networks: str = "own",
     task_width: int = 300,
     task_scale: float = 1.0,
+    task_targets: str = "as_is",
     targets: str = "",
     task_kind: str = "regression",
 ) -> TaskData | TargetData:
@@ -262,8 +272,10 @@ def with_tasks(
         return TargetData(data, read_array(targets, "targets"), kinds[0] if len(kinds) == 1 else kinds)
     if not tasks:
         raise InputError("there are no tasks; expected tasks=10 for random ones, or targets=FILE.npy for your own")
+    if task_targets not in TARGETS:
+        raise InputError(f"task_targets is '{task_targets}'{nearest(task_targets, TARGETS)}")
     random = RandomTasks(tasks, task_seed, task_factors, task_width, scale=task_scale, networks=task_networks)
-    return TaskData(data, random)
+    return TaskData(data, random, task_targets == "centred")
 
 
 DECLARED = Wrapper(
@@ -275,6 +287,7 @@ DECLARED = Wrapper(
         "task_networks": "own for one network per task, shared for tasks that are the outputs of one network.",
         "task_width": "Units in each of the four hidden layers of a random task.",
         "task_scale": "Factors run from 0 to this; a larger one makes rougher tasks.",
+        "task_targets": "as_is, or centred to take off each random task's mean over all rows.",
         "targets": "An .npy of your own targets (rows, tasks) instead.",
         "task_kind": "regression or classification, for all targets or a list by commas.",
     },

@@ -1,20 +1,24 @@
 """What the paper says, as claims about the table of models, and what each of them measures.
 
 Models with the same seed begin with the same weights and see the same images, so two settings are compared seed by
-seed. Accuracies and gaps are in percent, as in the paper's tables.
+seed. Accuracies and gaps are in percent, as in the paper's tables. What is said of halves is judged over the models
+whose z tells both factors: where one is not learned at all, halves do not differ for want of anything to tell.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 
 import numpy as np
+from scipy.stats import rankdata
 
 from unbraid.report.claims import Claim, Rule
-from unbraid.report.estimates import UNKNOWN, Array, Estimate, mean, share_difference, spread_ratio
+from unbraid.report.estimates import SEEDS as ENOUGH
+from unbraid.report.estimates import UNKNOWN, Array, Estimate, average, exact_share_difference, mean, spread_ratio
 from unbraid.studies.contrastive import paper
 from unbraid.studies.contrastive.models import CODES, SHARED, SHORT, Models
 
@@ -22,9 +26,11 @@ MAXIMAL = 0.9  # of the largest gap there can be, from which a gap is near it
 SMALL = 0.25  # of the gap of supervised halves, up to which a gap is small
 ALIKE = 2.0  # points of accuracy that are no difference
 CHANCE = 5.0  # points above chance that are near it
+MOSTLY = 0.75  # the share of cases in which a claim without "all" or "every" has to be right
 
 ORTHO, P_ORTHO, HESSIAN = "ortho 0.1", "p_ortho 0.1", "hessian 0.1"
 BOTH = "hessian 0.1 + p_ortho 0.1"
+ALL_VIEWS = f"{P_ORTHO}, all views"
 INFO_MIN = ("info_min 0.001", "info_min 0.1")
 ORTHOGONAL = ("ortho 0.001", ORTHO, "p_ortho 0.001", P_ORTHO)
 REGULARIZED = (*INFO_MIN, *ORTHOGONAL, "hessian 0.001", HESSIAN)
@@ -45,18 +51,42 @@ Numbers = dict[str, Number]
 Measure = Callable[[Models], Numbers]
 
 
-def claim(key: str, where: str, words: str, said: str, rule: Rule, measure: Measure) -> Claim[Models]:
-    """A claim that also says how many models of which settings its numbers are made of."""
+Where = Iterable[tuple[str, str]]  # variants and settings
+
+
+def claim(
+    key: str, where: str, words: str, said: str, rule: Rule, measure: Measure, halves: Where = ()
+) -> Claim[Models]:  # fmt: skip
+    """A claim that also says how many models of which settings its numbers are made of.
+
+    With `halves` it is about halves of these variants and settings, and looks only at models whose z tells both
+    factors; it cannot be tested where too few of them do.
+    """
+    needed = list(halves)
+
+    def chosen(models: Models) -> Models:
+        return models.telling if needed else models
 
     def note(models: Models) -> str:
-        used = dict.fromkeys(chain.from_iterable(entry.used for entry in measure(models).values()))  # each once
+        used = dict.fromkeys(chain.from_iterable(entry.used for entry in measure(chosen(models)).values()))  # each once
         counts = Counter(setting for _, setting, _ in used)
         return "n = " + ", ".join(f"{count} × {setting}" for setting, count in counts.items()) if counts else ""
 
+    def gate(models: Models) -> str | None:
+        for variant, setting in needed:
+            there, telling = models.count(variant, setting), models.telling.count(variant, setting)
+            if there >= ENOUGH > telling:
+                return f"in {telling} of {there} models of {setting} on {variant} the code tells both factors"
+        return None
+
     return Claim(
-        key=key, section=where, words=words, paper=said, rule=rule, note=note,
-        measure=lambda models: {name: entry.estimate for name, entry in measure(models).items()},
+        key=key, section=where, words=words, paper=said, rule=rule, note=note, gate=gate,
+        measure=lambda models: {name: entry.estimate for name, entry in measure(chosen(models)).items()},
     )  # fmt: skip
+
+
+def on(variant: str, *settings: str) -> list[tuple[str, str]]:
+    return [(variant, setting) for setting in settings]
 
 
 def seed_by_seed(values: Array, *settings: str, variants: Sequence[str] = (MAIN,)) -> Number:
@@ -120,6 +150,7 @@ SUPERVISED = (
         "Halves trained with a label each give the diagonal, with gaps near the largest possible.",
         f"{_said_shares()} (tables 1 and 4)",
         Rule("C(own half) − C(other half) of r, over C(r) − chance", "above", MAXIMAL), shares_of_largest,
+        halves=[*on(MAIN, "supervised"), *on(OTHER, "supervised")],
     ),
 )  # fmt: skip
 
@@ -147,6 +178,29 @@ def _above_chance(models: Models, factor: str) -> Array:
     return models.accuracy(OTHER, INFO_MIN[1], "r", factor) - models.chance(OTHER, INFO_MIN[1], factor)
 
 
+def traded(models: Models) -> Numbers:
+    """Spearman's correlation of the two terms over the lines of a log, by seed."""
+    terms = [models.logged(name, MAIN, INFO_MIN[0]) for name in ("sub_info_max", "info_min")]
+    values = np.array([_rank_correlation(one, other) for one, other in zip(*terms, strict=True)])
+    return {"": seed_by_seed(values, INFO_MIN[0])}
+
+
+def _rank_correlation(first: Array, second: Array) -> float:
+    if len(first) != len(second) or len(first) < 3:
+        return math.nan
+    ranks: Array = np.asarray(np.corrcoef(rankdata(np.stack([first, second]), axis=1)))
+    return float(ranks[0, 1])
+
+
+def hurt_at_the_end(models: Models) -> Numbers:
+    """The mean over the last fifth of a log."""
+    weak, strong = (
+        np.array([average(line[-max(len(line) // 5, 1) :]) for line in models.logged("sub_info_max", MAIN, name)])
+        for name in INFO_MIN
+    )
+    return {"": seed_by_seed(strong - weak, *INFO_MIN)}
+
+
 _SAID_GAPS = "; ".join(f"λ {name.split()[1]} {paper.gap(MAIN, name):.1f}" for name in INFO_MIN)
 MINIMISED = (
     claim(
@@ -154,7 +208,7 @@ MINIMISED = (
         "InfoMin does not disentangle: z0 and z1 do as well as each other, no further apart than without it.",
         f"gaps of z, mean of DC and BC: {_SAID_GAPS}; no plain model is shown (table 2)",
         Rule("gap of z minus that of the plain model with two heads, mean of DC and BC", "below", ALIKE),
-        gaps_beyond_plain,
+        gaps_beyond_plain, halves=on(MAIN, "plain", *INFO_MIN),
     ),
     claim(
         "info-min-costs-accuracy", "4.1", "A larger weight of InfoMin costs accuracy of z.",
@@ -173,6 +227,19 @@ MINIMISED = (
         f"{listed(np.subtract(paper.INFO_MIN_DC_DL['r'], paper.CHANCE[OTHER]), OTHER)} above chance; its λ is not "
         "given (table 5)",
         Rule("accuracy of r with λ 0.1, above chance", "below", CHANCE), by_factor(OTHER, INFO_MIN[1:], _above_chance),
+    ),
+    claim(
+        "info-min-trades-off", "A.3",
+        "InfoMin and InfoMax trade off: as the InfoMax loss falls, the halves come to tell more of each other.",
+        "near 55,000 steps both fall, InfoMin against its aim (figure 5)",
+        Rule("rank correlation over steps of sub_info_max and info_min, which is to fall, with λ 0.001", "below", 0.0),
+        traded,
+    ),
+    claim(
+        "weight-does-not-resolve-it", "A.3",
+        "The larger weight of InfoMin does not resolve the trade-off: it only hurts the InfoMax loss.",
+        "seen in figure 5; no numbers",
+        Rule("sub_info_max at the end with λ 0.1 minus that with 0.001", "above", 0.0), hurt_at_the_end,
     ),
 )  # fmt: skip
 
@@ -217,6 +284,76 @@ def said_accuracies(variant: str, first: str, second: str) -> str:
     return f"z {listed(whole, variant)}; halves {listed(halves, variant)}"
 
 
+_OTHERS = ("ortho 0.001", ORTHO, "p_ortho 0.001", "hessian 0.001", HESSIAN)  # of table 3
+WEIGHTS = ("0.001", "0.1")
+
+
+def best_halves(models: Models) -> Numbers:
+    numbers = {}
+    for factor, other in product(SHARED[MAIN], _OTHERS):
+        ours, theirs = (models.parts(MAIN, name, factor).max(0) for name in (P_ORTHO, other))
+        numbers[f"{SHORT[factor]}, − {other}"] = seed_by_seed(ours - theirs, P_ORTHO, other)
+    return numbers
+
+
+def _said_best() -> str:
+    best = {name: np.maximum(rows["z0"], rows["z1"]) for name, rows in paper.REGULARIZED[MAIN].items()}
+    ahead = best[P_ORTHO] - np.max([best[name] for name in _OTHERS], 0)
+    return f"{listed(best[P_ORTHO])}, ahead of the next by {listed(ahead)}"
+
+
+def permutation_effect(models: Models, factor: str, variant: str = MAIN) -> Array:
+    """What the permutation adds to a gap, mean over weights (seeds,)."""
+    gaps = {name: models.gap(variant, name, factor) for name in ORTHOGONAL}
+    return _mean([gaps[f"p_ortho {weight}"] - gaps[f"ortho {weight}"] for weight in WEIGHTS])
+
+
+def weight_effect(models: Models, factor: str) -> Array:
+    """What the larger weight adds to a gap, mean over both kinds (seeds,)."""
+    gaps = {name: models.gap(MAIN, name, factor) for name in ORTHOGONAL}
+    return _mean([gaps[f"{kind} 0.1"] - gaps[f"{kind} 0.001"] for kind in ("ortho", "p_ortho")])
+
+
+def _said_effects() -> tuple[Array, Array]:
+    """Of the permutation and of the weight, by factor."""
+    plain, plain_strong, permuted, permuted_strong = (paper.gaps(paper.said(MAIN, name)) for name in ORTHOGONAL)
+    of_permutation = (permuted + permuted_strong - plain - plain_strong) / 2
+    return of_permutation, (plain_strong + permuted_strong - plain - permuted) / 2
+
+
+def _said_gap(setting: str, factor: int) -> float:
+    """On dc_dl."""
+    return float(paper.gaps(paper.said(OTHER, setting))[factor])
+
+
+def digits_beyond_location(models: Models) -> Numbers:
+    return {
+        name: seed_by_seed(
+            models.gap(OTHER, name, "digit") - models.gap(OTHER, name, "location"), name, variants=(OTHER,)
+        )
+        for name in ORTHOGONAL[:2]
+    }
+
+
+def location_by_weight(models: Models) -> Numbers:
+    weak, strong = (models.gap(OTHER, name, "location") for name in ORTHOGONAL[:2])
+    return {"": seed_by_seed(strong - weak, *ORTHOGONAL[:2], variants=(OTHER,))}
+
+
+def narrowed(models: Models) -> Numbers:
+    numbers = {}
+    for weight in WEIGHTS:
+        names = f"p_ortho {weight}", f"ortho {weight}"
+        permuted, plain = (models.gap(OTHER, name) for name in names)
+        numbers[f"λ {weight}"] = seed_by_seed(permuted - plain, *names, variants=(OTHER,))
+    return numbers
+
+
+def permuted_accuracy(models: Models) -> Numbers:
+    permuted, plain = (models.accuracy(OTHER, name, "z", "digit") for name in (P_ORTHO, ORTHO))
+    return {"DC": seed_by_seed(permuted - plain, P_ORTHO, ORTHO, variants=(OTHER,))}
+
+
 _LARGEST = float(paper.gaps(paper.SUPERVISED[MAIN], "r").mean())
 ORTHOGONALITY = (
     claim(
@@ -224,25 +361,80 @@ ORTHOGONALITY = (
         "Orthogonality, permuted or not, gives gaps that are small beside those of supervised halves.",
         "; ".join(f"{name} {paper.gap(MAIN, name) / _LARGEST:.2f}" for name in ORTHOGONAL) + " (tables 1 and 3)",
         Rule("gap of z over that of supervised halves, means of DC and BC", "below", SMALL), small_gaps,
+        halves=on(MAIN, "supervised", *ORTHOGONAL),
     ),
     claim(
         "ortho-gaps-are-there", "4.2", "Orthogonality disentangles somewhat, unlike InfoMin: its gaps are larger.",
         "; ".join(f"{words} {paper.gap(MAIN, a) - paper.gap(MAIN, b):.1f}" for words, (a, b) in _PAIRS.items())
         + " (tables 2 and 3)",
-        Rule("gap of z minus that with InfoMin of the same weight, mean of DC and BC", "above", 0.0),
-        gaps_beyond_info_min,
+        Rule("gap of z minus that with InfoMin of the same weight, mean of DC and BC", "above", 0.0, MOSTLY),
+        gaps_beyond_info_min, halves=on(MAIN, *INFO_MIN, *ORTHOGONAL),
     ),
     claim(
         "weight-costs-accuracy", "4.2",
         "Without the permutation the larger weight of orthogonality costs accuracy of z and its halves.",
         f"{said_accuracies(MAIN, 'ortho 0.001', ORTHO)} (table 3)",
-        Rule("accuracy with ortho 0.001 minus that with ortho 0.1", "above", 0.0),
+        Rule("accuracy with ortho 0.001 minus that with ortho 0.1", "above", 0.0, MOSTLY),
         accuracies(MAIN, "ortho 0.001", ORTHO),
     ),
     claim(
         "permutation-keeps-accuracy", "4.2", "The permutation keeps accuracy at the larger weight.",
         f"{said_accuracies(MAIN, P_ORTHO, ORTHO)} (table 3)",
-        Rule("accuracy with p_ortho 0.1 minus that with ortho 0.1", "above", 0.0), accuracies(MAIN, P_ORTHO, ORTHO),
+        Rule("accuracy with p_ortho 0.1 minus that with ortho 0.1", "above", 0.0, MOSTLY),
+        accuracies(MAIN, P_ORTHO, ORTHO),
+    ),
+    claim(
+        "permutation-gives-the-best-halves", "4.2.1", "P(Ortho) with λ 0.1 gives the best halves of all in table 3.",
+        f"{_said_best()} (table 3)",
+        Rule("accuracy of the better half with p_ortho 0.1 minus that of the other setting", "above", 0.0, MOSTLY),
+        best_halves, halves=on(MAIN, P_ORTHO, *_OTHERS),
+    ),
+    claim(
+        "permutation-widens-gaps", "4.2.1", "The permutation makes the gaps of both tasks larger.",
+        f"{listed(_said_effects()[0])}; on BC the tables say the opposite (table 3)",
+        Rule("gap with p_ortho minus that with ortho, mean over both weights", "above", 0.0),
+        by_factor(MAIN, ORTHOGONAL, permutation_effect), halves=on(MAIN, *ORTHOGONAL),
+    ),
+    claim(
+        "permutation-acts-more-than-the-weight", "4.2.1", "The permutation widens gaps more than the weight λ does.",
+        f"{listed(_said_effects()[0] - _said_effects()[1])} (table 3)",
+        Rule(
+            "what the permutation adds to a gap (mean over weights) minus what λ 0.1 adds to that of 0.001 (mean over "
+            "both)", "above", 0.0,
+        ),
+        by_factor(MAIN, ORTHOGONAL, lambda models, factor: (
+            permutation_effect(models, factor) - weight_effect(models, factor)
+        )),
+        halves=on(MAIN, *ORTHOGONAL),
+    ),
+)  # fmt: skip
+LOCATION = (
+    claim(
+        "location-gaps-are-smaller", "A.4.3",
+        "On dc_dl, orthogonality without the permutation sets the halves apart on digits, and hardly on location.",
+        "; ".join(f"{name} {_said_gap(name, 0) - _said_gap(name, 1):.1f}" for name in ORTHOGONAL[:2]) + " (table 6)",
+        Rule("gap on DC minus gap on DL", "above", 0.0), digits_beyond_location, halves=on(OTHER, *ORTHOGONAL[:2]),
+    ),
+    claim(
+        "weight-widens-location-gaps", "A.4.3", "On dc_dl the gap on location grows with the weight of orthogonality.",
+        f"{_said_gap(ORTHO, 1) - _said_gap('ortho 0.001', 1):.1f} (table 6)",
+        Rule("gap on DL with ortho 0.1 minus that with 0.001", "above", 0.0), location_by_weight,
+        halves=on(OTHER, *ORTHOGONAL[:2]),
+    ),
+    claim(
+        "permutation-narrows-gaps", "A.4.3", "On dc_dl the gaps are smaller with the permutation.",
+        "; ".join(
+            f"λ {weight} {paper.gap(OTHER, f'p_ortho {weight}') - paper.gap(OTHER, f'ortho {weight}'):.1f}"
+            for weight in WEIGHTS
+        ) + " (table 6)",
+        Rule("gap with p_ortho minus that with ortho, mean of DC and DL", "below", 0.0), narrowed,
+        halves=on(OTHER, *ORTHOGONAL),
+    ),
+    claim(
+        "permutation-costs-accuracy", "A.4.3", "On dc_dl the permutation costs accuracy of z at the larger weight.",
+        f"DC {paper.said(OTHER, P_ORTHO)['z'][0] - paper.said(OTHER, ORTHO)['z'][0]:.1f} (table 6; at 0.001 it gains "
+        f"{paper.said(OTHER, 'p_ortho 0.001')['z'][0] - paper.said(OTHER, 'ortho 0.001')['z'][0]:.1f})",
+        Rule("accuracy of z on DC with p_ortho 0.1 minus that with ortho 0.1", "below", 0.0), permuted_accuracy,
     ),
 )  # fmt: skip
 
@@ -269,10 +461,28 @@ def location_gaps(models: Models) -> Numbers:
     }
 
 
-def diagonal_shares(models: Models) -> Numbers:
-    runs = {name: models.numbers("scores.diagonal.z", MAIN, name) for name in (HESSIAN, P_ORTHO)}
-    counted = [one for name, row in runs.items() for one in used(row, name)]
-    return {"": Number(share_difference(*runs.values()), counted)}
+def diagonal_shares(first: str, second: str) -> Measure:
+    """How much larger the share of diagonal runs is with the first setting; by an exact test on the counts."""
+
+    def measure(models: Models) -> Numbers:
+        runs = {name: models.numbers("scores.diagonal.z", MAIN, name) for name in (first, second)}
+        counted = [one for name, row in runs.items() for one in used(row, name)]
+        known = [row[np.isfinite(row)] for row in runs.values()]
+        if min(map(len, known)) < ENOUGH:
+            return {"": Number(Estimate(average(known[0]) - average(known[1])), counted)}
+        return {"": Number(exact_share_difference(*known), counted)}
+
+    return measure
+
+
+def gaps_by_task(models: Models) -> Numbers:
+    digit, background = (models.gap(MAIN, P_ORTHO, factor) for factor in SHARED[MAIN])
+    return {"": seed_by_seed(digit - background, P_ORTHO)}
+
+
+def spread_by_task(models: Models) -> Numbers:
+    gaps = [models.gap(MAIN, P_ORTHO, factor) for factor in SHARED[MAIN]]
+    return {"DC / BC": Number(spread_ratio(*gaps), used(gaps[0], P_ORTHO))}
 
 
 def spread_of_gaps(models: Models) -> Numbers:
@@ -286,44 +496,70 @@ def _said_location() -> str:
     return "; ".join(f"− {other} {hessian - paper.gaps(paper.said(OTHER, other))[1]:.1f}" for other in (ORTHO, P_ORTHO))
 
 
-_DIAGONAL = {name: np.mean([paper.diagonal(rows) for rows in paper.REPEATED[name]]) for name in (HESSIAN, P_ORTHO)}
-_DEVIATIONS = {name: paper.repeated_gaps(name).std(0, ddof=1) for name in (HESSIAN, P_ORTHO)}
+_DIAGONAL = {name: np.sum([paper.diagonal(rows) for rows in paper.REPEATED[name]]) for name in (HESSIAN, P_ORTHO)}
+_DEVIATIONS = {name: np.sqrt(paper.VARIANCES[name]) for name in (HESSIAN, P_ORTHO)}
+_MEANS = paper.repeated_gaps(P_ORTHO).mean(0)
 CURVATURE = (
     claim(
         "hessian-gaps-are-larger", "4.3",
         "The Hessian regularizer gives larger gaps than orthogonality, permuted or not.",
         "; ".join(f"{v}, − {o.split()[0]} {paper.gap(v, HESSIAN) - paper.gap(v, o):.1f}" for v, o in _RIVALS)
         + " (tables 3 and 6)",
-        Rule("gap of z with λ 0.1 minus that of the other, mean of both factors", "above", 0.0), hessian_beyond_others,
+        Rule("gap of z with λ 0.1 minus that of the other, mean of both factors", "above", 0.0, MOSTLY),
+        hessian_beyond_others, halves=[*on(MAIN, HESSIAN, ORTHO, P_ORTHO), *on(OTHER, HESSIAN, ORTHO, P_ORTHO)],
     ),
     claim(
         "hessian-breaks-location", "A.4.4", "On dc_dl only the Hessian sets the halves apart on digit location.",
         f"{_said_location()} (table 6, A.4.4)",
         Rule("gap of z on DL with hessian 0.1 minus that of the other", "above", 0.0), location_gaps,
+        halves=on(OTHER, HESSIAN, ORTHO, P_ORTHO),
     ),
     claim(
         "hessian-costs-accuracy", "4.3",
         "The Hessian regularizer costs accuracy: z and its halves do worse than with P(Ortho).",
         f"{said_accuracies(MAIN, HESSIAN, P_ORTHO)} (table 3)",
-        Rule("accuracy with hessian 0.1 minus that with p_ortho 0.1", "below", 0.0), accuracies(MAIN, HESSIAN, P_ORTHO),
+        Rule("accuracy with hessian 0.1 minus that with p_ortho 0.1", "below", 0.0, MOSTLY),
+        accuracies(MAIN, HESSIAN, P_ORTHO),
+    ),
+    claim(
+        "only-the-larger-weight-is-diagonal", "4.3.1",
+        "The Hessian gives the diagonal only with the larger weight.",
+        "one run each: diagonal with 0.1, and not with 0.001 (table 3)",
+        Rule(
+            "share of runs in which each half is the better one on some task, hessian 0.1 minus hessian 0.001",
+            "above", 0.0,
+        ),
+        diagonal_shares(HESSIAN, "hessian 0.001"), halves=on(MAIN, HESSIAN, "hessian 0.001"),
     ),
 )  # fmt: skip
 SEEDS = (
     claim(
         "hessian-is-diagonal", "A.5", "With the Hessian the halves are diagonal in more runs than with P(Ortho).",
-        f"{_DIAGONAL[HESSIAN]:.2f} of six runs, and {_DIAGONAL[P_ORTHO]:.2f} (tables 8 and 9)",
+        f"{_DIAGONAL[HESSIAN]:.0f} of six runs, and {_DIAGONAL[P_ORTHO]:.0f} (tables 8 and 9)",
         Rule(
             "share of runs in which each half is the better one on some task, hessian 0.1 minus p_ortho 0.1",
             "above", 0.0,
         ),
-        diagonal_shares,
+        diagonal_shares(HESSIAN, P_ORTHO), halves=on(MAIN, HESSIAN, P_ORTHO),
     ),
     claim(
         "hessian-varies-more", "A.5",
         "The gap on DC varies more from seed to seed with the Hessian than with P(Ortho).",
         f"DC {_DEVIATIONS[HESSIAN][0] / _DEVIATIONS[P_ORTHO][0]:.2f}; on BC there is no difference (A.5)",
         Rule("standard deviation of the gap of z on DC over seeds, hessian 0.1 over p_ortho 0.1", "above", 1.0),
-        spread_of_gaps,
+        spread_of_gaps, halves=on(MAIN, HESSIAN, P_ORTHO),
+    ),
+    claim(
+        "digit-gaps-are-larger", "A.5.1", "With P(Ortho) the gaps on digits are larger than those on backgrounds.",
+        f"{_MEANS[0] - _MEANS[1]:.1f}: DC {_MEANS[0]:.1f}, BC {_MEANS[1]:.1f} (A.5.1)",
+        Rule("gap on DC minus gap on BC with p_ortho 0.1", "above", 0.0), gaps_by_task, halves=on(MAIN, P_ORTHO),
+    ),
+    claim(
+        "digit-gaps-vary-less", "A.5.1", "With P(Ortho) the gaps on digits vary less than those on backgrounds.",
+        f"{math.sqrt(paper.VARIANCES[P_ORTHO][0] / paper.VARIANCES[P_ORTHO][1]):.2f}: variances "
+        f"{listed(np.array(paper.VARIANCES[P_ORTHO]))} (A.5.1)",
+        Rule("standard deviation over seeds of the gap on DC over that on BC, with p_ortho 0.1", "below", 1.0),
+        spread_by_task, halves=on(MAIN, P_ORTHO),
     ),
 )  # fmt: skip
 
@@ -386,6 +622,7 @@ WHOLE = (
         "halves-lose", "5", "Information is lost: neither half of z does as well as the whole.",
         f"{_SAID_LOST} (section 5; tables 3 and 6)",
         Rule("accuracy of z minus that of its better half, mean over factors and variants", "above", 0.0), lost_on_both,
+        halves=[*on(MAIN, ORTHO, P_ORTHO, HESSIAN), *on(OTHER, ORTHO, P_ORTHO, HESSIAN)],
     ),
 )  # fmt: skip
 
@@ -419,6 +656,7 @@ BEYOND = (
         "together-give-both", "4.3.1",
         "Hessian and P(Ortho) together give both: larger gaps than P(Ortho), and a better z than the Hessian.",
         "suggested, not tried (4.3.1)", Rule("on dc_bc, means of DC and BC", "above", 0.0), both_at_once,
+        halves=on(MAIN, BOTH, P_ORTHO, HESSIAN),
     ),
     claim(
         "beats-rotation", "beyond",
@@ -428,7 +666,16 @@ BEYOND = (
             "gap of z with hessian 0.1 minus that of the plain z with one head, rotated, mean of DC and BC",
             "above", 0.0,
         ),
-        beyond_rotations,
+        beyond_rotations, halves=on(MAIN, HESSIAN, "plain, one head"),
+    ),
+    claim(
+        "all-views-cost-a-half", "beyond",
+        "With j over all views in (6), the poorer half of P(Ortho) tells less than with j over the pair.",
+        "not asked: the text names i and its positive (4.2)",
+        Rule("accuracy of the poorer half with j over the pair minus that over all views, by factor", "above", 0.0),
+        by_factor(MAIN, (P_ORTHO, ALL_VIEWS), lambda models, factor: (
+            models.parts(MAIN, P_ORTHO, factor).min(0) - models.parts(MAIN, ALL_VIEWS, factor).min(0)
+        )),
     ),
 )  # fmt: skip
-CLAIMS = (*SUPERVISED, *MINIMISED, *ORTHOGONALITY, *CURVATURE, *SEEDS, *DEGENERACY, *WHOLE, *BEYOND)
+CLAIMS = (*SUPERVISED, *MINIMISED, *ORTHOGONALITY, *LOCATION, *CURVATURE, *SEEDS, *DEGENERACY, *WHOLE, *BEYOND)

@@ -14,12 +14,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
-from PIL import Image
+from PIL import Image, ImageDraw
 
+from unbraid.data import PairData, load
 from unbraid.data.factors import generator
+from unbraid.data.sets.mnist_stl10 import DigitsOnBackgrounds
 from unbraid.data.wrappers.views import Views
 from unbraid.pictures import style
-from unbraid.pictures.sheets import Strip, sheet
+from unbraid.pictures.sheets import Strip, sheet, tile
 from unbraid.pictures.traversals import to_bytes
 from unbraid.report.estimates import Array, average, mean
 from unbraid.runs.run import Run
@@ -162,18 +164,47 @@ def trade_off(logs: pd.DataFrame) -> Drawing:
 # Pictures from the study's folder
 
 PAIRS = 8  # shown
+ZOOM = 6
+BOXED = {3: (40, 90, 220), 5: (30, 150, 60)}  # locations whose boxes figure 1 shows
+
+
+def _first_run(models: Models, **where: str) -> Run | None:
+    assert models.table.folder is not None
+    runs = models.table.where(**where)["run"]
+    return Run(models.table.folder / "jobs" / Path(str(runs.iloc[0])).name) if len(runs) else None
+
+
+def locations(models: Models) -> Image.Image | None:
+    """Figure 1: the centres of the eight locations on a background, numbered from 1, and two of the boxes."""
+    run = _first_run(models)
+    data = run.data() if run is not None else None
+    if not isinstance(data, PairData) or not isinstance(data.data, DigitsOnBackgrounds):
+        return None
+    picture = tile(data.data.backgrounds.images([[0]], generator(0))[0], ZOOM)
+    pen, box = ImageDraw.Draw(picture), data.data.digits.image_shape[1]
+    for number, (top, left) in enumerate(data.data.corners, start=1):
+        if number in BOXED:
+            ends = [ZOOM * left, ZOOM * top, ZOOM * (left + box) - 1, ZOOM * (top + box) - 1]
+            pen.rectangle(ends, outline=BOXED[number], width=2)
+        x, y = ZOOM * (left + box / 2), ZOOM * (top + box / 2)
+        pen.ellipse([x - 8, y - 8, x + 8, y + 8], fill=(255, 255, 255))
+        pen.text((x, y), str(number), fill=(0, 0, 0), anchor="mm")
+    return picture
 
 
 def pairs(models: Models, variant: str) -> Image.Image | None:
-    """Pairs of training images of a variant, and two views of each as its first model saw them."""
-    assert models.table.folder is not None
-    runs = models.table.where(variant=variant)["run"]
-    if not len(runs):
+    """Figures 2 to 4: pairs of training images of a variant, and two views of each as a model sees them.
+
+    Where no model was trained on the variant, of the data and the views of another's.
+    """
+    run = _first_run(models, variant=variant) or _first_run(models)
+    if run is None:
         return None
-    run = Run(models.table.folder / "jobs" / Path(str(runs.iloc[0])).name)
-    settings = run.config.settings
+    settings, opened = run.config.settings, run.data().opened
+    assert opened is not None
+    data = load(opened["name"], opened["resolution"], **{**opened["settings"], "variant": variant})
     views = Views(settings["crop"], settings["flip"], settings["colour"], settings["grey"])
-    batch = run.data().batch(PAIRS, generator(0))
+    batch = data.batch(PAIRS, generator(0))
     strips = [Strip("view 0", batch["images"]), Strip("view 1", batch["partners"])]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

@@ -36,7 +36,9 @@ def setting_of(settings: Mapping[str, Any]) -> str | None:
         return "supervised"
     weights = {name: settings.get(f"lambda_{name}", 0.0) for name in REGULARIZERS}
     parts = [f"{name} {weight:g}" for name, weight in weights.items() if weight]
-    return " + ".join(parts) or ("plain, one head" if settings.get("head") == "whole" else "plain")
+    name = " + ".join(parts) or ("plain, one head" if settings.get("head") == "whole" else "plain")
+    orthogonal = weights["ortho"] or weights["p_ortho"]
+    return f"{name}, all views" if orthogonal and settings.get("ortho_over") == "all" else name
 
 
 def _identity(model: Train) -> Record:
@@ -55,7 +57,7 @@ class Probe(Job):
 
     @property
     def seconds(self) -> float:
-        return 2 + self.rows / 500
+        return 1 + self.rows / 1000
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Add scores to the model, and the terms of figure 5 over steps to the table `logs`.
@@ -92,7 +94,7 @@ class Rotate(Job):
 
     @property
     def seconds(self) -> float:
-        return 3 + self.rows / 800
+        return 2 + self.rows / 1000
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Add to the table `rotations` one row per code, rotation and way to group, with accuracies and gaps."""

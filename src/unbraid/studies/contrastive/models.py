@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ SHARED = {"dc_bc": ("digit", "background"), "dc_dl": ("digit", "location"), "bc_
 CODES = ("r", "z")
 INPUTS = ("r", "r0", "r1", "z", "z0", "z1")
 IDENTITY = ("variant", "setting")
+TOLD = 20.0  # points of accuracy above chance from which a code tells a factor
 
 
 def describe(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,6 +63,20 @@ class Models:
     def _groups(self) -> dict[tuple[str, str], pd.DataFrame]:
         groups = self.table.done.groupby(["variant", "setting"])
         return {(str(variant), str(setting)): rows for (variant, setting), rows in groups}
+
+    @cached_property
+    def telling(self) -> Models:
+        """Those whose z, or r where that is trained, tells both factors that pairs share.
+
+        A half that tells nothing says nothing of halves: the whole has to tell both.
+        """
+        done = self.table.done
+        kept = np.array([_tells(row) for row in done.to_dict("records")], bool)
+        return Models(replace(self.table, frame=done[kept]))
+
+    def count(self, variant: str, setting: str) -> int:
+        """How many models of a setting are done."""
+        return len(self._groups.get((variant, setting), ()))
 
     def has(self, variant: str, setting: str) -> bool:
         """Whether there is a model of a setting."""
@@ -115,6 +130,25 @@ class Models:
             if int(seed) in self.seeds:
                 values[self.seeds.index(int(seed))] = 100 * each.mean()
         return values
+
+    def logged(self, term: str, variant: str, setting: str) -> list[Array]:
+        """A term of the loss over steps, of each seed that has it; empty for others."""
+        rows = self.table.tables.get("logs", pd.DataFrame())
+        lines: list[Array] = [np.zeros(0) for _ in self.seeds]
+        if {"variant", "setting", "seed", "step", term} <= set(rows):
+            rows = rows[(rows["variant"] == variant) & (rows["setting"] == setting)].sort_values("step")
+            for index, seed in enumerate(self.seeds):
+                lines[index] = numbers(rows.loc[rows["seed"] == seed, term])
+        return lines
+
+
+def _tells(row: Mapping[str, Any]) -> bool:
+    code, factors = "r" if row["setting"] == "supervised" else "z", SHARED.get(row["variant"], ())
+    points = [
+        100 * (row.get(f"scores.accuracy.{code}.{factor}", np.nan) - row.get(f"scores.chance.{factor}", np.nan))
+        for factor in factors
+    ]
+    return bool(points) and all(above > TOLD for above in points)
 
 
 def in_order(settings: pd.Series[Any]) -> list[str]:

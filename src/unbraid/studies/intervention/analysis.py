@@ -1,8 +1,4 @@
-"""What the models of the study show: the paper's claims, tables 1 to 3, figures 3 to 6, and more.
-
-Arrays are (data sets, seeds). A number is a mean over seeds, and over data sets where a claim says which way a score
-goes; where it says that a score stays as it is, every data set and metric is a case of its own.
-"""
+"""The report: tables 1 to 3 and figures 3 to 6 from a table of models, the verdicts on the paper's claims, and more."""
 
 from __future__ import annotations
 
@@ -16,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.names import data_name
-from unbraid.report import Figure, Section
-from unbraid.report.claims import Claim, Need, Rule, data_sets, judge
-from unbraid.report.estimates import SEEDS, Array, Estimate, average, counted, mean, rank_correlation
-from unbraid.report.run_table import RunTable, known_mean, numbers
+from unbraid.report import Figure, Judged, Section, Table
+from unbraid.report.claims import judge
+from unbraid.report.estimates import SEEDS, average, rank_correlation
+from unbraid.report.run_table import RunTable, numbers
 from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
-from unbraid.studies.intervention import figures, paper
+from unbraid.studies.intervention import claims, figures, paper
+from unbraid.studies.intervention.claims import COMPARABLE, KEPT, MOSTLY, correlations, count, drop
 from unbraid.studies.intervention.models import (
     ABLATED,
     APART,
@@ -31,221 +28,27 @@ from unbraid.studies.intervention.models import (
     CORRELATED,
     DIFFICULT,
     ERROR,
-    INDEPENDENT,
+    EXCESS,
     METRICS,
     NAMES,
     OTHERS,
     OURS,
     PERMUTED,
     PLAIN,
+    PREDICTABLE,
     RELATIONS,
     RIVAL,
     SHARE,
+    SWEPT,
+    TARGETED,
+    USUAL,
     WEIGHTED,
     Group,
     Models,
     table,
 )
 
-__all__ = ["CLAIMS", "report", "table"]
-
-# What the claims measure
-
-KEPT = 0.05  # points of a score, up to which it counts as kept
-COMPARABLE = 0.1  # points of a score, up to which two models are comparable
-MOSTLY = 0.75  # of the cases
-CHANCE = 0.5  # accuracy of a classifier that cannot distinguish two kinds of images
-NEAR = 0.05  # accuracy above chance, up to which two kinds of images count as one
-Numbers = Mapping[str, Estimate]
-Measure = Callable[[Models], Numbers]
-Values = Callable[[Models, Group, str], Array]
-
-
-def drop(models: Models, group: Group, column: str) -> Array:
-    """Score with independent factors minus score with correlated ones (data sets, seeds)."""
-    return models.scores(column, group, INDEPENDENT) - models.scores(column, group, CORRELATED)
-
-
-def lead(models: Models, group: Group, column: str, relation: str) -> Array:
-    """How far `intervention` is above another (data sets, seeds)."""
-    return models.scores(column, OURS, relation) - models.scores(column, group, relation)
-
-
-def lead_correlated(models: Models, group: Group, column: str) -> Array:
-    return lead(models, group, column, CORRELATED)
-
-
-def loses_more(models: Models, group: Group, column: str) -> Array:
-    """How much more another loses than `intervention`."""
-    return drop(models, group, column) - drop(models, OURS, column)
-
-
-def by_group(values: Values) -> Measure:
-    """For each of the other methods, the mean over data sets of the mean of the metrics that a data set has."""
-
-    def measure(models: Models) -> Numbers:
-        grids = {group: [values(models, group, column) for column in METRICS] for group in OTHERS}
-        return {group.name: mean(known_mean(np.stack(each), 0)) for group, each in grids.items()}
-
-    return measure
-
-
-def kept(models: Models) -> Numbers:
-    """What `intervention` loses with correlated factors, by metric and data set."""
-    return {
-        f"{name} on {data_name(data)}": mean(drop(models, OURS, column)[index])
-        for index, data in enumerate(models.data_sets)
-        for column, name in models.metrics(data).items()
-    }
-
-
-def leads_independent(models: Models) -> Numbers:
-    """How far `intervention` is above each other method that a data set has, by metric and data set."""
-    return {
-        f"{name} on {data_name(data)}, {group.name}": mean(lead(models, group, column, INDEPENDENT)[index])
-        for index, data in enumerate(models.data_sets)
-        for column, name in models.metrics(data).items()
-        for group in OTHERS
-        if models.planned(group, data)
-    }
-
-
-def correlations(models: Models, relations: Sequence[str] = RELATIONS, data: int | None = None) -> dict[str, Estimate]:
-    """Of difficulty with each metric over FactorVAE models of all strengths: mean over data sets, or of one of them."""
-    shown = models.ranked if data is None else [data]
-    difficulty = models.factor_vaes(DIFFICULT, relations)[shown]
-    scores = {name: models.factor_vaes(column, relations)[shown] for column, name in METRICS.items()}
-    return {name: rank_correlation(difficulty, values) for name, values in scores.items()}
-
-
-def count(models: Models, relations: Sequence[str] = RELATIONS) -> dict[int, int]:
-    """The data sets of figure 3, by their index, with the number of their FactorVAE models."""
-    sizes = np.isfinite(models.factor_vaes(DIFFICULT, relations)).sum((1, 2))
-    return {index: int(sizes[index]) for index in models.ranked if sizes[index]}
-
-
-def weights_help(models: Models) -> Numbers:
-    weighted, permuted = (models.scores(column, OURS, CORRELATED) for column in (WEIGHTED, PERMUTED))
-    return {"accuracy": mean(weighted - permuted)}
-
-
-def weighted_above_chance(models: Models) -> Numbers:
-    plain, weighted = (models.scores(column, OURS, CORRELATED) - CHANCE for column in (PLAIN, WEIGHTED))
-    return {"above chance": mean(np.where(plain > NEAR, weighted, np.nan))}
-
-
-# The claims. Their rules were fixed before the results.
-
-
-def _seeded(models: Models, _: Numbers) -> int:
-    return max(counted(models.scores(column, OURS, INDEPENDENT)) for column in METRICS)
-
-
-TWO_DATA_SETS = data_sets(2)  # for means over data sets
-TWO_OF_OURS = Need(2, f"data sets with {SEEDS} seeds", _seeded)  # for cases
-
-
-def _said(values: Callable[[str], float]) -> str:
-    return paper.listed({group.name: values(group.name) for group in OTHERS})
-
-
-def _kept_in_paper() -> str:
-    drops = {
-        f"{name} on {data}": row["independent"][name] - row["correlated"][name]
-        for data, rows in paper.TABLES.items()
-        for row in [rows[paper.OURS]]
-        for name in row["independent"]
-    }
-    most = max(drops, key=lambda case: drops[case])
-    return f"at most {drops[most]:.2f}, {most}; {len(drops)} cases (tables 1 to 3)"
-
-
-def _comparable_in_paper() -> str:
-    leads = [
-        value for rows in paper.TABLES.values() for group in OTHERS
-        for value in paper.leads(rows, group.name, INDEPENDENT)
-    ]  # fmt: skip
-    within = sum(abs(value) < COMPARABLE for value in leads)
-    return f"{within} of {len(leads)} differences within ±{COMPARABLE:g} (tables 1 to 3: in some cases)"
-
-
-SCORES: tuple[Claim[Models], ...] = (
-    Claim(
-        "keeps", "5.4", "With correlated factors `intervention` keeps its DCI, SAP and IRS.", _kept_in_paper(),
-        Rule("score with independent minus score with correlated factors, by metric and data set", "below", KEPT),
-        kept, needs=(TWO_OF_OURS,), form=".3f",
-    ),
-    Claim(
-        "others-lose", "5.4", "With correlated factors FactorVAE, β-TCVAE and InfoGAN-CR lose.",
-        f"{_said(paper.drop)} (tables 1 to 3)",
-        Rule(
-            "score with independent minus score with correlated factors, mean over metrics and data sets", "above", 0.0
-        ),
-        by_group(drop), needs=(TWO_DATA_SETS,), form=".3f",
-    ),
-    Claim(
-        "loses-less", "5.4", "`intervention` loses less than each of the others.",
-        f"{_said(paper.loses_more)} (tables 1 to 3)",
-        Rule("what another loses minus what `intervention` loses, mean over metrics and data sets", "above", 0.0),
-        by_group(loses_more), needs=(TWO_DATA_SETS,), form=".3f",
-    ),
-    Claim(
-        "best-when-correlated", "5.4", "With correlated factors `intervention` is above each of the others.",
-        f"{_said(partial(paper.lead, relation=CORRELATED))} (tables 1 to 3: in almost all cases)",
-        Rule("score of `intervention` minus score of another, mean over metrics and data sets", "above", 0.0),
-        by_group(lead_correlated), needs=(TWO_DATA_SETS,), form=".3f",
-    ),
-    Claim(
-        "comparable-when-independent", "5.4", "With independent factors `intervention` is comparable to the others.",
-        _comparable_in_paper(),
-        Rule(
-            "score of `intervention` minus score of another, by metric, data set and method", "within", COMPARABLE,
-            MOSTLY,
-        ),
-        leads_independent, needs=(TWO_OF_OURS,), form=".3f",
-    ),
-)  # fmt: skip
-
-
-def _ranks(key: str, words: str, *relations: str) -> Claim[Models]:
-    def note(models: Models) -> str:
-        counts = count(models, relations)
-        return f"{sum(counts.values())} models of {len(counts)} data set{'' if len(counts) == 1 else 's'}"
-
-    return Claim(
-        key, "5.3", words, "highly correlated with all of them (figure 3, a picture; both kinds of factors together)",
-        Rule("Spearman's correlation of difficulty and score over FactorVAE models, mean over data sets", "below", 0.0),
-        lambda models: correlations(models, relations), note=note,
-    )  # fmt: skip
-
-
-RANKS = (
-    _ranks("ranks", "Translation difficulty ranks models as DCI, SAP and IRS do.", *RELATIONS),
-    _ranks("ranks-independent", "It does so among models of independent factors.", INDEPENDENT),
-    _ranks("ranks-correlated", "It does so among models of correlated factors.", CORRELATED),
-)
-WEIGHTS: tuple[Claim[Models], ...] = (
-    Claim(
-        "weights-help", "Proposition 2", "W's weights make intervened images harder to tell from reconstructions.",
-        "not measured (proposition 2)",
-        Rule(
-            "accuracy of a new classifier with the weights minus that with the same weights in another order, mean "
-            "over data sets", "below", 0.0,
-        ),
-        weights_help, needs=(TWO_DATA_SETS,), form=".3f",
-    ),
-    Claim(
-        "weights-make-equal", "Proposition 2", "Weighed by W, intervened images are distributed as the data is.",
-        "not measured (proposition 2)",
-        Rule(
-            "accuracy of a new classifier with the weights, above chance, mean over data sets, of the models where it "
-            f"is more than {NEAR:g} above chance without them", "below", NEAR,
-        ),
-        weighted_above_chance, needs=(TWO_DATA_SETS,), form=".3f",
-    ),
-)  # fmt: skip
-CLAIMS = (*RANKS, *SCORES, *WEIGHTS)
-
+__all__ = ["report", "table"]
 
 # Tables
 
@@ -309,17 +112,38 @@ def difficulty_table(models: Models) -> pd.DataFrame:
     return _rows(models, (*COMPARED, *RIVAL), cells)
 
 
+RANKED = {"difficulty": DIFFICULT, "excess": EXCESS, "variation predictability": PREDICTABLE}
+
+
 def rank_table(models: Models) -> pd.DataFrame:
-    """Figure 3 in numbers: Spearman's correlation of difficulty with each score, by data set and over all."""
+    """Figure 3 in numbers: Spearman's correlation of each score without labels with each metric, by data set."""
     rows: Rows = []
-    for name, relations in (("both", RELATIONS), *((relation, (relation,)) for relation in RELATIONS)):
+    for (score, column), (name, relations) in itertools.product(
+        RANKED.items(), (("both", RELATIONS), *((relation, (relation,)) for relation in RELATIONS))
+    ):
         counts = count(models, relations)
         lines = [(index, data_name(models.data_sets[index]), size) for index, size in counts.items()]
         for index, data, size in [*lines, *([(None, "mean", sum(counts.values()))] if len(lines) > 1 else [])]:
-            entries = correlations(models, relations, index)
+            entries = correlations(models, relations, index, column)
             cells = {metric: cell(entry, ".2f") for metric, entry in entries.items()}
-            rows.append({"factors": name, "data": data, "models": size, **cells})
+            if any(cells.values()):
+                rows.append({"score": score, "factors": name, "data": data, "models": size, **cells})
     return pd.DataFrame(rows)
+
+
+def sweep_table(models: Models) -> pd.DataFrame:
+    """Difficulty by other steps, rates and widths: how alike it ranks FactorVAE models, and how high it is."""
+    rows: Rows = []
+    for column in SWEPT:
+        row: dict[str, Any] = {"changed": column.rpartition(".")[2].replace("_", " ")}
+        for index in models.ranked:
+            usual, other = (models.factor_vaes(name)[index] for name in (USUAL, column))
+            data = data_name(models.data_sets[index])
+            row[f"{data}, rank correlation"] = cell(rank_correlation(usual, other), ".2f")
+            row[f"{data}, nats"] = f"{average(other):.1f} for {average(usual):.1f}"
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    return frame if len(frame.columns) > 1 and frame.iloc[:, 1].ne("").any() else pd.DataFrame()
 
 
 def candidate_table(models: Models) -> pd.DataFrame:
@@ -404,12 +228,13 @@ def states(models: Models) -> pd.DataFrame:
 # The report
 
 RULES = (
-    "Verdicts follow rules that were fixed before the results were looked at. Each claim comes down to numbers that "
+    "Verdicts follow rules that were fixed before this run; where one has changed since the first edition, the table "
+    "of verdicts says how. Each claim comes down to numbers that "
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number has a 95 % "
-    "interval, Student's t over seeds; data sets are taken as given. A claim holds where every interval is on its side "
-    "of the threshold, does not hold where one is wholly on the other, and is inconclusive otherwise, as it is with "
-    f"fewer than two data sets with {SEEDS} seeds each. A score is kept that falls by less than {KEPT:g} on each data "
-    f"set; models are comparable where at least {MOSTLY:.0%} of the differences are within {COMPARABLE:g}. Rank "
+    "interval, Student's t over seeds; data sets are taken as given. A claim holds where every interval, or the share "
+    "of them that its rule states, is on its side of the threshold, does not hold where too many are wholly on the "
+    f"other, and is inconclusive otherwise, as it is with fewer than two data sets with {SEEDS} seeds each where it "
+    f"needs them. A score is kept that falls by less than {KEPT:g}; models are comparable where at least {MOSTLY:.0%} of the differences are within {COMPARABLE:g}. Rank "
     "correlations have intervals over the seeds of each setting. They are verdicts on these runs: other networks, "
     "images and lengths of training may give others."
 )
@@ -434,7 +259,26 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         f"{len(models.data_sets)} data sets, {len(models.table.seeds)} seeds. The paper has dSprites, 3D Shapes, "
         "CMNIST and Oxford Flowers, and repeats each model 10 times."
     )
-    return in_short(models.table, parts, words, RULES, states(models))
+    judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
+    caption = (
+        "First edition: the verdicts of this study's first desk run (16x16, 1,200 to 1,600 steps, three seeds, SAP by "
+        "classifiers for all factors), by its rules of then; — for a new claim."
+    )
+    title = "The paper's claims, and whether they hold here"
+    verdicts = Table("verdicts", title, editions(judged), caption)
+    return in_short(models.table, parts, words, RULES, states(models), verdicts=verdicts)
+
+
+def editions(judged: Sequence[Judged]) -> pd.DataFrame:
+    """One row per claim: its verdict in the first edition and now, and how its rule has changed."""
+    return pd.DataFrame([
+        {
+            "section": item.section, "claim": item.words, "first edition": paper.FIRST_EDITION.get(item.key, "—"),
+            "rule": paper.CHANGED.get(item.key, "as it was" if item.key in paper.FIRST_EDITION else "new"),
+            "verdict": item.verdict,
+        }
+        for item in judged
+    ])  # fmt: skip
 
 
 def _data(models: Models) -> Section:
@@ -458,14 +302,22 @@ def _difficulty(models: Models) -> Section:
         items.append(Figure("figure_3", title, partial(figures.rank_matrices, models), caption))
         caption = "One dot per FactorVAE, larger for a higher γ."
         items.append(Figure("scatter", "The models behind figure 3", partial(figures.rank_scatter, models), caption))
-    caption = "Spearman's correlation of difficulty with each score. Brackets are 95 % intervals over seeds."
+    caption = (
+        "Spearman's correlation of each score without labels with each metric; difficulty and excess are to be "
+        "negative, predictability positive. Brackets are 95 % intervals over seeds."
+    )
     items += tabled("ranks", "Figure 3 in numbers", rank_table(models), caption)
+    caption = (
+        "Difficulty as usual takes 5 steps at rate 2 with 64 hidden units. Spearman's correlation over FactorVAE models "
+        "with that where one of them is changed; and its mean, for that as usual."
+    )
+    items += tabled("sweep", "Section 6: other steps, rates and widths", sweep_table(models), caption)
     caption = (
         f"In nats per image, on held-out rows; lower is better. {BRACKETS} Its floor is the entropy of the images, so "
         "it compares models of one data set whose reconstructions are alike."
     )
     items += tabled("difficulty", "Translation difficulty of all models", difficulty_table(models), caption)
-    items += judge(RANKS, models)
+    items += judge(claims.RANKS, models)
     words = (
         "Does the difficulty of translating one value of a feature into another rank models as scores with factors do?"
     )
@@ -491,7 +343,7 @@ def _scores(models: Models) -> Section:
         "The easiest is chosen for all models of `intervention` on a data set."
     )
     items += tabled("choice", "Appendix C: the choice of λ₁ and λ₂", candidate_table(models), caption)
-    items += judge(SCORES, models)
+    items += judge(claims.SCORES, models)
     words = "Which methods still disentangle if two factors of the training images are correlated?"
     return section("5.4 Scores", words, items, "no finished model has scores")
 
@@ -509,10 +361,14 @@ def _codes(models: Models) -> Section:
         caption = f"{best} Beside each code the factor that it is most important for."
         title = f"{number} (b): traversals, {name}"
         items += draw(f"traversals_{data}", title, partial(figures.traversals, models, data), caption, faults)
+        title = f"Reconstructions, {name}"
+        caption = f"{best} Beside each its squared error over held-out images."
+        items += draw(f"reconstructions_{data}", title, partial(figures.compared, models, data), caption, faults)
         title = f"{'Figure 5' if data == 'flowers102' else 'As figure 5'}: neighbours by feature, {name}"
         items += draw(f"neighbours_{data}", title, partial(figures.neighbours, models, data), "", faults)
         title = f"Features exchanged, {name}"
         items += draw(f"exchanges_{data}", title, partial(figures.exchanges, models, data), "", faults)
+    items += judge(claims.FIGURES, models)
     words = "What do single features hold?"
     if faults:
         words += " Could not be shown: " + "; ".join(faults) + "."
@@ -530,7 +386,7 @@ def _weights(models: Models) -> Section:
         "effective share says how many of the weighted images count: (Σw)² / (n Σw²)."
     )
     items += tabled("told_apart", "The two-sample test", two_sample_table(models), caption)
-    items += judge(WEIGHTS, models)
+    items += judge(claims.WEIGHTS, models)
     words = (
         "Do W's weights bring intervened images to the distribution of the data? A network that was not part of the "
         "training learns to tell the two; both are drawn from training rows, whose distribution W is to restore."
@@ -544,8 +400,12 @@ def _beyond(models: Models) -> Section:
     caption = f"{CORRELATED_ONLY} Ada-GVAE learns from pairs that differ in one factor; no other method has such pairs."
     rivals = beyond_table(models, (*RIVAL, *OTHERS), RIVAL)
     items += tabled("rivals", "Other methods for correlated factors", rivals, caption)
+    title = "What `difficulty` moves: as written, a target that is detached, its excess over the target's entropy"
+    items += tabled("targets", title, beyond_table(models, TARGETED, TARGETED), CORRELATED_ONLY)
+    items += judge(claims.TARGET, models)
     words = (
         "What does each loss contribute, with λ₁ and λ₂ as chosen for the whole? And how do two later methods fare on "
-        "the same correlated data: weak pairs (Ada-GVAE), and a factorized support (Hausdorff)?"
+        "the same correlated data: weak pairs (Ada-GVAE), and a factorized support (Hausdorff)? As written, the "
+        "difficulty also moves its target v, which the decoder draws, and rewards images of low entropy: what if not?"
     )
     return section("Beyond the paper", words, items, "no ablation and no other method is finished")

@@ -30,6 +30,7 @@ from unbraid.studies.intervention.models import (
     COMPARED,
     CORRELATED,
     DIFFICULT,
+    ERROR,
     INDEPENDENT,
     METRICS,
     OTHERS,
@@ -285,6 +286,19 @@ def _best_factor(shown: Shown, latent: int) -> str:
         return ""
     best = int(shown.importance[latent].argmax())
     return f"{shown.factors[best].replace('_', ' ')} {shown.importance[latent, best]:.2f}"
+
+
+def compared(models: Models, data: str) -> Image.Image | None:
+    """Test images, and below them the reconstructions of each model with its squared error."""
+    strips: list[Strip] = []
+    for shown in chosen(models, data):
+        run = shown.run(models)
+        images = _test_images(run, IMAGES)
+        real, drawn_again = reconstructions(run.method(), images)[:2]
+        strips += [] if strips else [Strip("test images", real.images)]
+        error = shown.row.get(ERROR, np.nan)
+        strips.append(Strip(shown.title.replace("γ", "gamma"), drawn_again.images, f"squared error {error:.4f}"))
+    return sheet(data_name(data), "reconstructions of images that were held out", strips) if strips else None
 
 
 def neighbours(models: Models, data: str) -> Image.Image | None:

@@ -21,6 +21,7 @@ from unbraid.methods import Method
 from unbraid.methods.intervention import Intervention
 from unbraid.metrics import score
 from unbraid.metrics.translation_difficulty import translation_difficulty
+from unbraid.metrics.variation_predictability import variation_predictability
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.studies.intervention.two_samples import effective_share, two_sample_accuracy
@@ -30,7 +31,14 @@ from unbraid.training.representation import represent
 Array = np.ndarray[Any, Any]
 CHOSEN = ("lambda_1", "lambda_2")
 DIFFICULTY = "translation_difficulty"
+PREDICTED = "variation_predictability"
 TRAINED_DIFFICULTY = f"train.{DIFFICULTY}"
+SWEEP: Mapping[str, Mapping[str, Any]] = {  # "robust to hyperparameters": each of algorithm 1's halved and doubled
+    "usual": {}, "steps_2": {"steps": 2}, "steps_10": {"steps": 10}, "rate_1": {"rate": 1.0}, "rate_4": {"rate": 4.0},
+    "width_32": {"width": 32}, "width_128": {"width": 128},
+}  # fmt: skip
+SWEPT_VALUES = 3  # of a feature, in the sweep
+NEIGHBOURS = 3  # figure 5
 ARRAYS = (("dci", "importance"), ("dci", "accuracy"), ("sap", "predictability"))  # kept of what metrics are made of
 
 
@@ -58,7 +66,7 @@ class Tuned(Train):
 
     @property
     def seconds(self) -> float:
-        return 5 * super().seconds  # which is that of a plain autoencoder
+        return 1.4 * super().seconds  # which is without the difficulty of translation
 
     def written(self, name: str, value: Any) -> Any:
         if name == "settings":
@@ -98,9 +106,9 @@ def _difficulty(candidate: Examine, folder: Path) -> float:
 class Examine(Job):
     """Scores of a trained model that need its data or its decoder: on held-out rows, where factors are independent.
 
-    Metrics of the codes of held-out rows; translation difficulty on these and on training rows, and the squared error
-    of held-out images, where the model decodes; and of `intervention`, how well the training images that it
-    reconstructs can be told from those that it intervened on, with its weights and without.
+    Metrics of the codes of held-out rows; translation difficulty on these and on training rows, variation
+    predictability, and the squared error of held-out images, where the model decodes; and of `intervention`, how well
+    the training images that it reconstructs can be told from those that it intervened on, with its weights and without.
     """
 
     model: Train
@@ -112,6 +120,10 @@ class Examine(Job):
     values: int = 11
     images: int = 64
     """Of translation difficulty."""
+    pairs: int = 4_000
+    """Of variation predictability."""
+    sweep: bool = False
+    """Whether translation difficulty is also measured with other steps, rates and widths."""
     two_sample_images: int = 4_000
     two_sample_steps: int = 400
     """Of the two-sample test: images of each kind, and steps of its classifier."""
@@ -122,7 +134,7 @@ class Examine(Job):
 
     @property
     def seconds(self) -> float:
-        return 8.0
+        return 15.0 if self.sweep else 10.0
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write the scores and the table `arrays`, what metrics were made of; nothing of a model that diverged."""
@@ -136,6 +148,8 @@ class Examine(Job):
                 scores, arrays = self._of_codes(method, test, seed)
             if method.decodes:
                 scores |= self._of_images(method, data, test, seed)
+            if not test.names:
+                scores["neighbour_colour"] = neighbour_colour(method, data, test, step_seed(seed, 0, "neighbours"))
             if isinstance(method, Intervention):
                 drawn = step_seed(seed, 0, "two samples")
                 scores |= _two_samples(method, data, self.two_sample_images, self.two_sample_steps, drawn)
@@ -152,6 +166,9 @@ class Examine(Job):
         if coded.groups is not None and "sap" in metrics:
             best = arrays["predictability"].argmax(0)
             scores["apart"] = float(len(set(best)) == len(best))
+        pair = str(self.model.data_settings.get("correlated", "")).split(",")
+        if "importance" in arrays and set(pair) <= set(test.names):
+            scores["overlap"] = overlap(arrays["importance"], *(test.names.index(name) for name in pair))
         about = {"model": self.model.id, "factors": list(test.names)}
         return scores, [{**about, "array": name, "values": values.tolist()} for name, values in arrays.items()]
 
@@ -161,10 +178,44 @@ class Examine(Job):
         on_test = translation_difficulty(method, test, rows, **sizes)
         scores = {name if name == DIFFICULTY else f"{DIFFICULTY}.{name}": value for name, value in on_test.items()}
         scores[TRAINED_DIFFICULTY] = translation_difficulty(method, data, rows, **sizes)[DIFFICULTY]
+        network = "patches" if self.model.resolution % 8 == 0 else "mlp"  # which takes images of any side
+        predicted = variation_predictability(method, test, rows, pairs=self.pairs, network=network)
+        scores |= {PREDICTED: predicted[PREDICTED], f"{PREDICTED}.overfit": predicted["overfit"]}
+        for name, settings in SWEEP.items() if self.sweep else ():
+            swept = translation_difficulty(method, test, rows, values=SWEPT_VALUES, images=self.images, **settings)
+            scores[f"{DIFFICULTY}.{name}"] = swept[DIFFICULTY]
         images, _ = test.sample(1_000, rows)
         with torch.inference_mode():
             errors = method.decode(method.encode(images)).float().cpu() - images.float() / 255
         return {**scores, "squared_error": float(errors.square().mean())}
+
+
+def overlap(importance: Array, first: int, second: int) -> float:
+    """How far two factors share codes: Σ over codes of the smaller of their shares of importance (figure 4 a).
+
+    0 where no code is important for both, 1 where all are equally important for both.
+
+    >>> overlap(np.array([[0.8, 0.0], [0.0, 2.0], [0.2, 2.0]]), 0, 1)
+    0.2
+    """
+    shares = importance[:, [first, second]] / np.maximum(importance[:, [first, second]].sum(0), 1e-12)
+    return float(shares.min(1).sum())
+
+
+@torch.inference_mode()
+def neighbour_colour(method: Method, data: FactorData, test: FactorData, seed: int, count: int = 500) -> float:
+    """How much nearer in mean colour the neighbours of an image by its best feature are than any images (figure 5).
+
+    The mean distance between the mean colours of test images and of their nearest training images by a feature, over
+    that to all training images; of the feature where it is least. 1 where neighbours have any colour.
+    """
+    queries, images = test.sample(min(count, len(test)), seed)[0], data.sample(count, seed)[0]
+    codes, others = method.encode(queries).cpu(), method.encode(images).cpu()
+    colours, theirs = (part.float().mean((2, 3)) for part in (queries, images))
+    apart = torch.cdist(colours, theirs)
+    groups = method.code_groups or [[column] for column in range(codes.shape[1])]
+    nearest = [torch.cdist(codes[:, group], others[:, group]).topk(NEIGHBOURS, largest=False)[1] for group in groups]
+    return min(float(apart.gather(1, rows).mean() / apart.mean()) for rows in nearest)
 
 
 def _shuffled(weights: torch.Tensor, seed: int) -> torch.Tensor:

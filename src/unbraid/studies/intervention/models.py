@@ -14,11 +14,14 @@ import pandas as pd
 
 from unbraid.report.estimates import Array
 from unbraid.report.run_table import RunTable, numbers
-from unbraid.studies.intervention.jobs import CHOSEN, DIFFICULTY, TRAINED_DIFFICULTY
-from unbraid.studies.intervention.study import ABLATIONS, GAMMAS, RIVALS
+from unbraid.studies.intervention.jobs import CHOSEN, DIFFICULTY, PREDICTED, SWEEP, TRAINED_DIFFICULTY
+from unbraid.studies.intervention.study import ABLATIONS, GAMMAS, RIVALS, TARGETS, VARIANTS
 
 METRICS = {"scores.dci.disentanglement": "DCI", "scores.sap": "SAP", "scores.irs": "IRS"}
 DIFFICULT, CHOOSING = f"scores.{DIFFICULTY}", f"scores.{TRAINED_DIFFICULTY}"
+EXCESS, PREDICTABLE, OVERFIT = f"{DIFFICULT}.excess", f"scores.{PREDICTED}", f"scores.{PREDICTED}.overfit"
+USUAL, *SWEPT = (f"{DIFFICULT}.{name}" for name in SWEEP)
+OVERLAP, COLOUR = "scores.overlap", "scores.neighbour_colour"
 PLAIN, WEIGHTED, PERMUTED, SHARE = (
     f"scores.two_sample.{name}" for name in ("plain", "weighted", "permuted", "effective_share")
 )
@@ -44,7 +47,7 @@ def describe(row: Mapping[str, Any]) -> dict[str, str]:
     """What tells a model from others of its method, data set and seed.
 
     `relation` says whether the factors of its training rows are independent or correlated, `variant` its γ, or which
-    part of the loss of `intervention` it lacks, or that it is a candidate for λ₁ and λ₂; `weights` are those of a
+    part of the loss of `intervention` it lacks, or what target its difficulty has, or that it is a candidate for λ₁ and λ₂; `weights` are those of a
     candidate.
     """
     method, variant, weights = row.get("method"), "", ""
@@ -53,7 +56,7 @@ def describe(row: Mapping[str, Any]) -> dict[str, str]:
     elif method == "intervention" and row.get("kind") == "Tuned":
         lacks = {
             name: all(row.get(f"settings.{key}") == value for key, value in without.items())
-            for name, without in ABLATIONS.items()
+            for name, without in VARIANTS.items()
         }
         variant = ", ".join(name for name in lacks if lacks[name])
     elif method == "intervention":
@@ -86,6 +89,7 @@ OURS = Group("intervention")
 OTHERS = (*(Group("factor_vae", f"γ = {gamma:g}") for gamma in GAMMAS), Group("beta_tc_vae"), Group("infogan_cr"))
 COMPARED = (*OTHERS, OURS)
 ABLATED = tuple(Group("intervention", name) for name in ABLATIONS)
+TARGETED = tuple(Group("intervention", name) for name in TARGETS)
 RIVAL = tuple(Group(name) for name in RIVALS)
 
 

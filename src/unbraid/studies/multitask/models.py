@@ -21,7 +21,7 @@ METRICS = {
     "scores.dci.informativeness": "DCI informativeness",
     "scores.sap": "SAP",
 }
-ERROR = "scores.test.squared_error"
+ERROR, EXPLAINED = "scores.test.squared_error", "scores.test.r2"
 AGREEMENT = "scores.embed.agreement"
 RETRIEVED = {
     "scores.embed.retrieved": "factors retrieved",
@@ -30,6 +30,7 @@ RETRIEVED = {
     "scores.embed.correlation.min": "min corr.",
     "scores.embed.correlation.max": "max corr.",
 }
+STANDARD = "standardised"  # a decoder on codes of mean 0 and variance 1
 FACTORS = "factors"  # the encoder of heads on the true factors
 NAMES = {
     "random_encoder": "random",
@@ -52,8 +53,9 @@ IDENTITY = ("variant", "encoder", "task")
 def describe(row: Mapping[str, Any]) -> dict[str, Any]:
     """What tells a model from others of its method, data set and seed.
 
-    `variant` says in which way its tasks are others than those of sections 4.1 to 4.3, `encoder` whose codes it was
-    trained on, `task` which of the tasks a single-task model learns (-1 for other models).
+    `variant` says in which way its tasks are others than those of sections 4.1 to 4.3, or whether the codes it was
+    trained on are standardised; `encoder` whose codes these are, `task` which of the tasks a single-task model learns
+    (-1 for other models).
     """
     parts = []
     factors, count = row.get("data.task_factors", "all"), row.get("data.tasks")
@@ -62,6 +64,8 @@ def describe(row: Mapping[str, Any]) -> dict[str, Any]:
         parts.append(names.get(str(factors), "one half of the factors"))
     if row.get("data.task_networks") == "shared":
         parts.append("tasks of one network")
+    if row.get("data.code_scale") == "standard":
+        parts.append(STANDARD)
     codes = FACTORS if row.get("data.codes") == FACTORS else row.get("encoder") or ""
     task = row.get("settings.task")
     return {"variant": ", ".join(parts), "encoder": codes, "task": -1 if task is None else task, "tasks": count}
@@ -125,8 +129,8 @@ SUPERVISION = {
 }
 
 
-def decoder_on(group: Group) -> Group:
-    return Group("frozen_decoder", encoder=group.method)
+def decoder_on(group: Group, variant: str = "") -> Group:
+    return Group("frozen_decoder", variant, group.method)
 
 
 def heads_on(codes: str) -> Group:

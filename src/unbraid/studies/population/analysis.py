@@ -1,12 +1,8 @@
-"""What the models of the study show: the paper's claims, its figures 1 to 6, and both in numbers.
-
-A number has a 95 % interval over seeds. Where two approaches begin with the same seeds it is a mean of differences by
-seed, else a difference of means.
-"""
+"""The report: the paper's figures 1 to 6, 12 and 14 from a table of models, in numbers too, and its claims judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,318 +11,32 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.names import data_name
-from unbraid.report import Figure, Section
-from unbraid.report.claims import Claim, Rule, judge
-from unbraid.report.estimates import SEEDS, UNKNOWN, Array, Estimate, difference, known, mean, number, spread_ratio
+from unbraid.report import Figure, Judged, Section, Table
+from unbraid.report.claims import judge
+from unbraid.report.estimates import SEEDS, known, mean, number, spread_limit
 from unbraid.report.run_table import RunTable
 from unbraid.report.sections import Items, in_short, pictured, section, tabled
 from unbraid.search import lineages
-from unbraid.studies.population import figures, paper
+from unbraid.studies.population import claims, figures, paper
 from unbraid.studies.population.jobs import BY_UDR, RPU
 from unbraid.studies.population.models import (
     BY_DCI,
     BY_FEW,
     BY_MIG,
     CHOSEN_FEW,
-    DCI,
     FOUND,
     MATCH,
     METRICS,
-    MIG,
     NAMES,
     SEARCH_FEW,
     Models,
     best_known,
+    found_factors,
     table,
 )
 from unbraid.studies.population.study import FEW, SIX
 
-__all__ = ["CLAIMS", "report", "table"]
-
-# What the claims measure
-
-CLOSE = 0.05  # scores that far apart are alike
-Numbers = Mapping[str, Estimate]
-Measure = Callable[[Models, str], Numbers]
-"""Numbers on one data set."""
-
-
-def on_first(measure: Measure) -> Callable[[Models], Numbers]:
-    """On the data set of figures 1 and 2."""
-    return lambda models: measure(models, models.first)
-
-
-def on_each(measure: Measure) -> Callable[[Models], Numbers]:
-    """On every data set with rPU-VAEs, each a case of its own."""
-
-    def numbers(models: Models) -> Numbers:
-        sets = models.recursive or [models.first]
-        named = [(f"{data_name(data)} " if len(sets) > 1 else "", measure(models, data)) for data in sets]
-        return {name + case: entry for name, entries in named for case, entry in entries.items()}
-
-    return numbers
-
-
-def gain(first: str, second: str, *columns: str) -> Measure:
-    """How far the first's scores are above the second's with the same seed, by metric."""
-
-    def measure(models: Models, data: str) -> Numbers:
-        pairs = {c: [models.by_seed(name, data, c) for name in (first, second)] for c in columns or METRICS}
-        return {METRICS[column]: mean(one - other) for column, (one, other) in pairs.items()}
-
-    return measure
-
-
-def lead(first: str, *others: str) -> Measure:
-    """The mean score of an approach minus that of each of the others, by metric."""
-
-    def measure(models: Models, data: str) -> Numbers:
-        return {
-            f"{name} − {NAMES[other]}" if len(others) > 1 else name: difference(
-                models.scores(first, data, column), models.scores(other, data, column)
-            )
-            for column, name in METRICS.items()
-            for other in others
-        }
-
-    return measure
-
-
-def spread(first: str, others: Sequence[str], columns: Sequence[str] = tuple(METRICS)) -> Measure:
-    """The standard deviation of an approach over that within the others, by metric."""
-
-    def measure(models: Models, data: str) -> Numbers:
-        return {
-            METRICS[c]: spread_ratio(models.scores(first, data, c), *(models.scores(name, data, c) for name in others))
-            for c in columns
-        }
-
-    return measure
-
-
-def shares(models: Models, data: str, factors: Sequence[str], others: bool = False) -> Array:
-    """By seed, what the first metaEpoch's active latents know: the least of `factors`, or the most of all `others`."""
-    epochs, values = models.epochs_of(data), []
-    for knows in epochs.loc[epochs["metaepoch"] == 1, "knows"] if len(epochs) else ():
-        best = best_known(knows)
-        if others:
-            values.append(max((value for name, value in best.items() if name not in factors), default=0.0))
-        else:
-            values.append(min(best.get(name, 0.0) for name in factors))
-    return np.array(values)
-
-
-def first_shares(models: Models, data: str, others: bool = False) -> Numbers:
-    factors = paper.first_factors(data)
-    return {"share": mean(shares(models, data, factors, others))} if factors else {}
-
-
-def _names_factors(models: Models) -> str | None:
-    """The gate of claims on what a population by UDR finds."""
-    data = models.first
-    return (
-        None if paper.first_factors(data) else f"the paper does not say which factors come first on {data_name(data)}"
-    )
-
-
-def discoveries(models: Models, data: str) -> Array:
-    """By seed, the share of its metaEpochs behind the first that find a factor not found before in their leaf-run."""
-    epochs = models.epochs_of(data)
-    if not len(epochs):
-        return np.empty(0)
-    later = epochs[(epochs["metaepoch"] > 1) & (epochs["stop"].fillna("") == "")]
-    return np.array([np.mean([len(new) > 0 for new in rows["new"]]) for _, rows in later.groupby("seed")])
-
-
-def leaf_gains(models: Models, data: str, column: str, first: int, last: int) -> Array:
-    """By seed, the score with the last number of leaf-runs minus that with the first."""
-    return models.by_seed(RPU, data, column, last) - models.by_seed(RPU, data, column, first)
-
-
-def leaf_gain(models: Models, data: str) -> Numbers:
-    most = models.most_leaves(data)
-    return {name: mean(leaf_gains(models, data, c, 0, most)) if most else UNKNOWN for c, name in METRICS.items()}
-
-
-def first_leaf_gain(models: Models, data: str) -> Numbers:
-    """The gain by the first leaf-run minus the mean gain by each further one."""
-    most = models.most_leaves(data)
-    return {
-        name: mean(leaf_gains(models, data, c, 0, 1) - leaf_gains(models, data, c, 1, most) / (most - 1))
-        if most > 1
-        else UNKNOWN
-        for c, name in METRICS.items()
-    }
-
-
-def leaf_spread(models: Models, data: str) -> Numbers:
-    most = models.most_leaves(data)
-    return {
-        name: spread_ratio(models.scores(RPU, data, c, most), models.scores(RPU, data, c, 0)) if most else UNKNOWN
-        for c, name in METRICS.items()
-    }
-
-
-# Claims
-
-
-def _counts(models: Models, data: str, approaches: Sequence[str]) -> str:
-    return "n = " + ", ".join(f"{models.count(name, data)} × {NAMES[name]}" for name in approaches)
-
-
-def claim(
-    key: str, where: str, words: str, said: str, rule: Rule, measure: Measure, approaches: Sequence[str],
-    each: bool = False, gate: Callable[[Models], str | None] | None = None,
-) -> Claim[Models]:  # fmt: skip
-    """A claim on the first data set, or on `each` with rPU-VAEs; its note counts the models of these approaches."""
-
-    def note(models: Models) -> str:
-        if not each:
-            return _counts(models, models.first, approaches)
-        return "; ".join(f"{data_name(data)}: {_counts(models, data, approaches)}" for data in models.recursive)
-
-    numbers = (on_each if each else on_first)(measure)
-    return Claim(key, where, words, said, rule, numbers, gate=gate, note=note, form=".3f")
-
-
-FITNESS = (
-    claim(
-        "mig-beats-dci", "3.1",
-        "Populations whose fitness is MIG reach a higher MIG than populations whose fitness is DCI disentanglement.",
-        "higher on dSprites, five seeds each (3.1, figure 1a)",
-        Rule("MIG of populations by MIG minus MIG of populations by DCI, same seeds", "above", 0.0),
-        gain(BY_MIG, BY_DCI, MIG), (BY_MIG, BY_DCI),
-    ),
-    claim(
-        "mig-varies-less", "3.1", "Their MIG also varies less.", "lower variance (3.1, figure 1a)",
-        Rule("standard deviation of MIG over seeds, by MIG over by DCI", "below", 1.0),
-        spread(BY_MIG, (BY_DCI,), (MIG,)), (BY_MIG, BY_DCI),
-    ),
-    claim(
-        "mig-does-as-well-by-dci", "3.1",
-        "They do as well by DCI disentanglement as populations whose fitness it is.",
-        "similarly well (3.1); better by both metrics (figure 1's caption)",
-        Rule("DCI of populations by MIG minus DCI of populations by DCI, same seeds", "above", -CLOSE),
-        gain(BY_MIG, BY_DCI, DCI), (BY_MIG, BY_DCI),
-    ),
-)  # fmt: skip
-LABELS = (
-    claim(
-        "pbt-beats-selection", "3.2",
-        "With few labels, a population beats the choice of the best among models trained without copying.",
-        "clearly higher mean MIG and DCI, 1,000 labels (3.2, figure 1b)",
-        Rule("score of the population minus score of the best of a random search of the same budget, same seeds "
-             "and labels", "above", 0.0),
-        gain(BY_FEW, CHOSEN_FEW), (BY_FEW, CHOSEN_FEW),
-    ),
-    claim(
-        "pbt-beats-few-label", "3.2", "With few labels, a population beats the semi-supervised few-label VAE.",
-        "clearly higher mean MIG and DCI, 1,000 labels (3.2, figure 1b)",
-        Rule("mean score of the population minus mean score of single few-label VAEs, each trained for as many images "
-             "as one member", "above", 0.0),
-        lead(BY_FEW, FEW), (BY_FEW, FEW),
-    ),
-    claim(
-        "pbt-beats-chosen-few-label", "3.2", "It does so at the same number of trained images (beyond the paper).",
-        "not compared: the few-label VAE is a single model",
-        Rule("score of the population minus score of the best of a random search among few-label VAEs of the same "
-             "budget, chosen by as many labels again, same seeds", "above", 0.0),
-        gain(BY_FEW, SEARCH_FEW), (BY_FEW, SEARCH_FEW),
-    ),
-    claim(
-        "pbt-varies-less", "3.2", "With few labels, populations vary less than both baselines.",
-        "reduced variance (3.2, figure 1b)",
-        Rule("standard deviation over seeds of populations, over that within the baselines", "below", 1.0),
-        spread(BY_FEW, (CHOSEN_FEW, FEW)), (BY_FEW, CHOSEN_FEW, FEW),
-    ),
-    claim(
-        "all-labels-beat-few", "3.2", "A population with all labels surpasses one with few.",
-        "further increases performance (3.2, figure 1b)",
-        Rule("score with all labels minus score with few, same seeds", "above", 0.0),
-        gain(BY_MIG, BY_FEW), (BY_MIG, BY_FEW),
-    ),
-)  # fmt: skip
-UDR = (
-    claim(
-        "udr-finds-position", "4.1", "Populations by UDR consistently find x and y position.",
-        "for all of five seeds on dSprites (4.1, figure 2)",
-        Rule("share of the less known of x and y that one active latent tells", "above", FOUND),
-        first_shares, (BY_UDR,), gate=_names_factors,
-    ),
-    claim(
-        "udr-finds-little-else", "4.1", "They find little else.",
-        "only the factors with high variance in image space; MIG and DCI are relatively low (4.1, figure 2)",
-        Rule("largest share of another factor that one active latent tells", "below", FOUND),
-        partial(first_shares, others=True), (BY_UDR,), gate=_names_factors,
-    ),
-)  # fmt: skip
-EPOCHS = (
-    claim(
-        "epochs-find-new", "4.2", "Each metaEpoch finds factors that those before it have not.",
-        "distinct factors at each metaEpoch (5, figure 5, one example per data set)",
-        Rule("share of the metaEpochs behind the first, those that ended a leaf-run aside, with a new factor of which "
-             f"one active latent tells {FOUND:.0%}", "above", 0.5),
-        lambda models, data: {"share": mean(discoveries(models, data))}, (RPU,), each=True,
-    ),
-)  # fmt: skip
-COMPARISON = (
-    claim(
-        "rpu-beats-six", "5",
-        "rPU-VAE has a higher mean MIG and DCI than each of β-TCVAE, β-VAE, FactorVAE, DIP-VAE-I, DIP-VAE-II and "
-        "AnnealedVAE.",
-        "significantly higher for all data sets, at a larger number of trained images (5, figure 4)",
-        Rule("mean score of rPU-VAE minus that of each method, its strengths and seeds together", "above", 0.0),
-        lead(RPU, *SIX), (RPU, *SIX), each=True,
-    ),
-    claim(
-        "rpu-varies-less", "5", "rPU-VAE's scores vary less than those of the six methods.",
-        "drastically reduced variance (5, figure 4)",
-        Rule("standard deviation of rPU-VAE over seeds, over that within the methods, strengths and seeds together",
-             "below", 1.0),
-        spread(RPU, SIX), (RPU, *SIX), each=True,
-    ),
-    claim(
-        "rpu-beats-match", "5",
-        "rPU-VAE has a higher mean MIG and DCI than β-TCVAE at the same number of trained images (beyond the paper).",
-        "not compared: a run of rPU-VAE trains thousands of models, a baseline is one",
-        Rule("mean score of rPU-VAE minus that of the best, by UDR, of as many random settings of β-TCVAE as its "
-             "images pay for", "above", 0.0),
-        lead(RPU, MATCH), (RPU, MATCH), each=True,
-    ),
-    claim(
-        "rpu-varies-less-than-match", "5", "rPU-VAE's scores vary less than that search's (beyond the paper).",
-        "not compared", Rule("standard deviation of rPU-VAE over seeds, over that of the search", "below", 1.0),
-        spread(RPU, (MATCH,)), (RPU, MATCH), each=True,
-    ),
-    claim(
-        "rpu-is-close-to-supervised", "5", "rPU-VAE comes close to a population with all labels.",
-        "very close; the MIG of Shapes3D has a larger gap (5, figure 4)",
-        Rule("mean score of rPU-VAE minus that of PBT-S-VAE (MIG)", "above", -CLOSE),
-        lead(RPU, BY_MIG), (RPU, BY_MIG), each=True,
-    ),
-)  # fmt: skip
-LEAVES = (
-    claim(
-        "leaves-help", "5.1", "More leaf-runs help.",
-        "MIG and DCI improve with the number of leaf-runs (5.1, figure 6)",
-        Rule("score with the most leaf-runs minus score with none, same seeds", "above", 0.0),
-        leaf_gain, (RPU,), each=True,
-    ),
-    claim(
-        "first-leaf-helps-most", "5.1", "The first leaf-run helps most.",
-        "the biggest improvement is from 0 to 1 (5.1, figure 6)",
-        Rule("gain by the first leaf-run minus the mean gain by each further one, same seeds", "above", 0.0),
-        first_leaf_gain, (RPU,), each=True,
-    ),
-    claim(
-        "leaves-steady", "5.1", "The scores vary less with more leaf-runs.",
-        "the variance tends to reduce with each leaf-run (5.1, figure 6)",
-        Rule("standard deviation over seeds with the most leaf-runs, over that with none", "below", 1.0),
-        leaf_spread, (RPU,), each=True,
-    ),
-)  # fmt: skip
-CLAIMS = (*FITNESS, *LABELS, *UDR, *EPOCHS, *COMPARISON, *LEAVES)
-
+__all__ = ["report", "table"]
 
 # Tables
 
@@ -444,13 +154,15 @@ def equal_budget(models: Models) -> pd.DataFrame:
 # The report
 
 RULES = (
-    "Verdicts follow one rule that was fixed before the results were looked at. Each claim comes down to numbers and "
-    "one threshold. A number has a 95 % interval over seeds: Student's for a mean, by pairs where both sides have the "
-    "same seeds and so begin with the same weights and hyperparameters, Welch's for two means, that of the F test for "
-    "a ratio of standard deviations. A claim holds where every interval is on its side of the threshold, does not hold "
-    "where one is wholly on the other, and is inconclusive otherwise, as it is with fewer than "
-    f"{SEEDS} seeds. Few seeds leave ratios of deviations wide open: with three against three, one must be six times "
-    "the other. They are verdicts on these runs: other data, networks and lengths of training may give others."
+    "Verdicts follow rules that were fixed before the run; the table says which have changed since the first edition. "
+    "Each claim comes down to numbers and one threshold. A number has a 95 % interval over seeds: Student's for a "
+    "mean, by pairs where both sides have the same seeds and so begin with the same weights and hyperparameters, "
+    "Welch's for two means, and for a ratio of standard deviations one that leaves out a seed at a time. A claim holds "
+    "where every interval is on its side of the threshold, does not hold where one is wholly on the other, and is "
+    f"inconclusive otherwise, as it is with fewer than {SEEDS} seeds. Few seeds leave ratios of deviations wide open: "
+    f"with five against five, one must be below {spread_limit(5, 5):.2f} of the other. Such a claim is not testable "
+    "here, and it says how many seeds it would take. They are verdicts on these runs: other data, networks and lengths "
+    "of training may give others."
 )
 DOTS = "One dot per model; the bar is their mean, the line its 95 % interval."
 FIGURE_1B = (FEW, SEARCH_FEW, CHOSEN_FEW, BY_FEW, BY_MIG)
@@ -466,7 +178,7 @@ def report(runs: RunTable) -> list[Section]:
     models = Models(runs)
     parts = [
         _fitness(models), _labels(models), _unsupervised(models), _recursion(models), _comparison(models),
-        _leaf_runs(models), _histories(models),
+        _final(models), _leaf_runs(models), _histories(models),
     ]  # fmt: skip
     return [_summary(models, parts), *parts]
 
@@ -483,7 +195,26 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         "without numbers, so its side of a claim is in words. DCI is its disentanglement."
     )
     states = RunTable(named).states("approach", "data", data_name)
-    return in_short(replace(models.table, frame=named), parts, words, RULES, states, by=("approach",))
+    caption = "First edition: the verdict of this study's first run, by its rule of then; — for a new claim."
+    title = "The paper's claims, and whether they hold here"
+    verdicts = Table("verdicts", title, editions(parts), caption)
+    table = replace(models.table, frame=named)
+    return in_short(table, parts, words, RULES, states, verdicts=verdicts, by=("approach",))
+
+
+def editions(parts: Sequence[Section]) -> pd.DataFrame:
+    """One row per claim: the verdict of the first edition, what has changed in its rule, and the verdict now."""
+    judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
+    return pd.DataFrame([
+        {
+            "section": item.section,
+            "claim": item.words,
+            "first edition": paper.FIRST_EDITION.get(item.key, "—"),
+            "changed since": paper.CHANGED.get(item.key, "" if item.key in paper.FIRST_EDITION else "new"),
+            "verdict": item.verdict,
+        }
+        for item in judged
+    ])  # fmt: skip
 
 
 def _compared(
@@ -504,7 +235,7 @@ def _compared(
 
 def _fitness(models: Models) -> Section:
     items = _compared(models, "1a", "populations by MIG and by DCI", (BY_MIG, BY_DCI), [models.first])
-    items += judge(FITNESS, models)
+    items += judge(claims.FITNESS, models)
     text = "Which metric should be the fitness of a population that has all labels?"
     return section("3.1 MIG or DCI as fitness", text, items, "no population with labels is finished")
 
@@ -515,7 +246,7 @@ def _labels(models: Models) -> Section:
         "other labels, so that they have had twice as many."
     )
     items = _compared(models, "1b", "few labels, and all", FIGURE_1B, [models.first], remark)
-    items += judge(LABELS, models)
+    items += judge(claims.LABELS, models)
     text = f"What do populations make of few labels ({paper.LABELS:,} in the paper)?"
     return section("3.2 Few labels", text, items, "no population with few labels is finished")
 
@@ -530,7 +261,7 @@ def _unsupervised(models: Models) -> Section:
         f"latent tells, above chance; from {FOUND:g} on it counts as found."
     )
     items += tabled("table_2", "Figure 2 in numbers", first_epochs(models, data), caption)
-    items += judge(UDR, models)
+    items += judge(claims.UDR, models)
     text = "What does a population find without labels, where a member is five models and its fitness their agreement?"
     return section("4.1 Populations by UDR", text + _not_shown(faults), items, "no rPU-VAE is finished")
 
@@ -563,7 +294,7 @@ def _recursion(models: Models) -> Section:
             items.append(Figure(f"known_{data}", f"What metaEpochs know, {name}", drawing, caption))
         caption = "New: not found by an earlier metaEpoch of the same leaf-run, the first included."
         items += tabled(f"epochs_{data}", f"MetaEpochs on {name}", meta_epochs(models, data), caption)
-    items += judge(EPOCHS, models)
+    items += judge(claims.EPOCHS, models)
     text = "Does the removal of what was learned make room for other factors?"
     return section("4.2 MetaEpochs", text + _not_shown(faults), items, "no rPU-VAE is finished")
 
@@ -576,12 +307,48 @@ def _comparison(models: Models) -> Section:
         "best by UDR. Other methods have only the unequal comparison."
     )
     items += tabled("budget", "What the same budget would be", equal_budget(models), caption)
-    items += judge(COMPARISON, models)
+    items += judge(claims.COMPARISON, models)
     text = (
         "Is rPU-VAE better and steadier than other methods without labels? The paper compares it with single models; "
         "beside that, a random search by UDR gets the images that rPU-VAE was trained on."
     )
     return section("5 rPU-VAE beside other methods", text, items, "no model is finished")
+
+
+def final_models(models: Models, data: str) -> pd.DataFrame:
+    """Figures 12 and 14 in numbers: what the last models know of the whole data."""
+    return pd.DataFrame([
+        {
+            "approach": NAMES[approach],
+            "seed": seed,
+            "active latents": len(knows),
+            "found": _listed(found_factors(knows)),
+            **{f"knows {name}": share for name, share in best_known(knows).items()},
+        }
+        for approach in (RPU, BY_MIG)
+        for seed, knows in models.known(approach, data).items()
+    ])  # fmt: skip
+
+
+def _final(models: Models) -> Section:
+    items: Items = []
+    faults: list[str] = []
+    for data in models.data_sets:
+        name, number = data_name(data), "14" if data.startswith("dsprites") else "12"
+        for letter, approach in (("a", BY_MIG), ("b", RPU)) if number == "14" else (("", RPU),):
+            caption = "The model of the first seed: each row moves one latent of the same image, those used most first."
+            draw = partial(figures.final_model, models, data, approach)
+            title = f"Figure {number}{letter}: {NAMES[approach]} on {name}"
+            items += pictured(models.table, f"figure_{number}{letter}_{data}", title, draw, caption, faults)
+        caption = (
+            "rPU-VAE with the most leaf-runs, and PBT-S-VAE, which has all labels. Known of a factor is the largest "
+            "share of its entropy that one active latent tells, above chance, on the whole data; from "
+            f"{FOUND:g} on it is found."
+        )
+        items += tabled(f"final_{data}", f"What the last models know of {name}", final_models(models, data), caption)
+    items += judge(claims.FINAL, models)
+    text = "What does the last model know, trained on all that was labelled?"
+    return section("5 What the last model knows", text + _not_shown(faults), items, "no rPU-VAE is finished")
 
 
 def _leaf_runs(models: Models) -> Section:
@@ -591,7 +358,7 @@ def _leaf_runs(models: Models) -> Section:
         items.append(Figure("figure_6", "Figure 6: scores by leaf-runs", drawing, paper.NO_NUMBERS))
     caption = "The same metaEpochs, and a last population trained again for each number of leaf-runs."
     items += tabled("table_6", "Figure 6 in numbers", leaf_runs(models), caption)
-    items += judge(LEAVES, models)
+    items += judge(claims.LEAVES, models)
     text = f"How many leaf-runs does it take (0 to {paper.LEAF_RUNS} in the paper)?"
     return section("5.1 Leaf-runs", text, items, "no rPU-VAE is finished")
 

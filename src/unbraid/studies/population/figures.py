@@ -16,9 +16,11 @@ from PIL import Image, ImageDraw, ImageFont
 from unbraid.data import reading
 from unbraid.pictures import style
 from unbraid.pictures.names import data_name
+from unbraid.pictures.traversals import run_traversals
 from unbraid.report.estimates import Array, known, mean
 from unbraid.report.run_table import known_mean
 from unbraid.runs.folder import unlinked
+from unbraid.runs.run import Run
 from unbraid.search.lineages import hyperparameter_names
 from unbraid.studies.population.jobs import BY_UDR, RPU
 from unbraid.studies.population.models import (
@@ -167,6 +169,12 @@ def meta_epochs(models: Models, data: str) -> Image.Image | None:
     """Figure 5, of the same seed."""
     folder = _reduced(models, data)
     return None if folder is None else _opened(unlinked(folder / "metaepochs.png"))
+
+
+def final_model(models: Models, data: str, approach: str) -> Image.Image | None:
+    """Figures 12 and 14: traversals of the model of the first seed; of rPU-VAE with the most leaf-runs."""
+    rows, study = models.rows(approach, data), models.table.folder
+    return None if study is None or not len(rows) else run_traversals(Run(study / str(rows["run"].iloc[0])))
 
 
 def _folders(models: Models, data: str) -> dict[int, Path]:

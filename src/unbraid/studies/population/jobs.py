@@ -154,12 +154,12 @@ class Recursive(Job):
 
     @property
     def seconds(self) -> float:
-        return sum(count * population_seconds(self.base, *population) for count, *population in self.parts)
+        return sum(count * population_seconds(self.base, config, score) for count, config, score in self.parts)
 
     @property
     def images(self) -> float:
         """That all its models are trained on, about."""
-        return sum(count * population_images(self.base, *population) for count, *population in self.parts)
+        return sum(count * population_images(self.base, config, score) for count, config, score in self.parts)
 
     def execute(self, folder: Path, needed: Sequence[Path]) -> None:
         """Write the folder `rpu`, the first metaEpoch's best model, and the last one of each number of leaf-runs."""

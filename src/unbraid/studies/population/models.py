@@ -111,10 +111,15 @@ class Models:
     def count(self, approach: str, data: str, leaves: int | None = None) -> int:
         return len(self.table.where(data=data, **self._where(approach, data, leaves)))
 
-    def scores(self, approach: str, data: str, column: str, leaves: int | None = None) -> Array:
-        """The numbers of its models (models,); of rPU-VAE those with so many leaf-runs, by default with the most."""
+    def rows(self, approach: str, data: str, leaves: int | None = None) -> pd.DataFrame:
+        """Its models by seed; of rPU-VAE those with so many leaf-runs, by default with the most."""
         rows = self.table.where(data=data, **self._where(approach, data, leaves))
-        return numbers(rows.sort_values("seed")[column]) if column in rows else np.full(len(rows), np.nan)
+        return rows.sort_values("seed") if len(rows) else rows
+
+    def scores(self, approach: str, data: str, column: str, leaves: int | None = None) -> Array:
+        """The numbers of its models (models,)."""
+        rows = self.rows(approach, data, leaves)
+        return numbers(rows[column]) if column in rows else np.full(len(rows), np.nan)
 
     def by_seed(self, approach: str, data: str, column: str, leaves: int | None = None) -> Array:
         """The same (seeds,), NaN where there is no model: populations with the same seed begin alike."""
@@ -132,6 +137,23 @@ class Models:
         rows = self.table.tables.get("metaepochs", pd.DataFrame())
         return rows if rows.empty else with_found(rows.sort_values(["data", "seed"], kind="stable", ignore_index=True))
 
+    def known(self, approach: str, data: str) -> dict[int, list[dict[str, float]]]:
+        """By seed, what the active latents of an approach's model know on the whole data.
+
+        Of rPU-VAE that is the last model with the most leaf-runs.
+        """
+        rows = self.table.tables.get("known", pd.DataFrame(columns=["approach", "data", "seed", "knows"]))
+        rows = rows[(rows["approach"] == approach) & (rows["data"] == data)]
+        if approach == RPU and len(rows):
+            rows = rows[rows["leaf_runs"] == self.most_leaves(data)]
+        return {int(row.seed): row.knows for row in rows.sort_values("seed").itertuples()}
+
+    def progress(self, data: str) -> dict[int, list[list[dict[str, float]]]]:
+        """By seed, what the best model of each generation of the first metaEpoch knows, first generation first."""
+        rows = self.table.tables.get("progress", pd.DataFrame(columns=["data", "seed", "generation", "knows"]))
+        rows = rows[rows["data"] == data].sort_values(["seed", "generation"])
+        return {int(str(seed)): list(group["knows"]) for seed, group in rows.groupby("seed")}
+
     def epochs_of(self, data: str) -> pd.DataFrame:
         """Of a data set; none where there is no rPU-VAE."""
         return self.epochs[self.epochs["data"] == data] if len(self.epochs) else self.epochs
@@ -145,7 +167,7 @@ class Models:
 
 def with_found(epochs: pd.DataFrame) -> pd.DataFrame:
     """The metaEpochs with `found` and `new`, from what latents know."""
-    found = [[name for name, share in best_known(knows).items() if share >= FOUND] for knows in epochs["knows"]]
+    found = [found_factors(knows) for knows in epochs["knows"]]
     new = []
     for index, row in enumerate(epochs.itertuples()):
         before: set[str] = set()
@@ -160,3 +182,8 @@ def with_found(epochs: pd.DataFrame) -> pd.DataFrame:
 def best_known(knows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The largest share of each factor that one latent tells; empty without an active latent."""
     return {name: max(latent[name] for latent in knows) for name in (knows[0] if knows else ())}
+
+
+def found_factors(knows: Sequence[Mapping[str, float]]) -> list[str]:
+    """The factors of which one latent tells half."""
+    return [name for name, share in best_known(knows).items() if share >= FOUND]

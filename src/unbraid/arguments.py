@@ -1,0 +1,132 @@
+"""Arguments of public functions: their types, as the signatures state them, and their ranges."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, wraps
+from os import PathLike
+from typing import Any, TypeVar, cast, get_args
+
+from unbraid.errors import InputError, shown
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LARGEST = 2**62
+"""Whole numbers beyond it fit no array, no seed and no count of steps."""
+
+
+def need_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
+    """`value` where it is a whole number in the range, else an InputError that names it."""
+    if not _is(value, int):
+        raise InputError(f"{name} is {shown(value)}; expected a whole number")
+    if not low <= value <= high:
+        expected = f"at least {low:,}" if value < low else f"at most {high:,}"
+        raise InputError(f"{name} is {shown(int(value))}; expected {expected}")
+    return int(value)
+
+
+def need_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """`value` where it is a finite number in the range, else an InputError that names it."""
+    if not _is(value, float) or not abs(value) < 1e300:
+        raise InputError(f"{name} is {shown(value)}; expected a finite number")
+    if not low <= value <= high:
+        raise InputError(f"{name} is {value:g}; expected {f'at least {low:g}' if value < low else f'at most {high:g}'}")
+    return float(value)
+
+
+def checked(function: F) -> F:
+    """The function with its arguments checked: a wrong type is an InputError that names the argument."""
+
+    @wraps(function)
+    def checking(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}: {error}") from None
+        check_types(function, bound.arguments)
+        return function(*args, **kwargs)
+
+    return cast(F, checking)
+
+
+def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """An InputError that names the first argument that is not what the function's signature says."""
+    kinds = _kinds(inspect.unwrap(function))
+    for name, value in arguments.items():
+        accepted = kinds.get(name, ())
+        if not accepted:
+            continue
+        if isinstance(value, float) and math.isnan(value) and float in accepted:
+            raise InputError(f"{name} is nan; expected a number")
+        if not any(_is(value, kind) for kind in accepted):
+            raise InputError(f"{name} is {shown(value)}; expected {' or '.join(_words(kind) for kind in accepted)}")
+        if isinstance(value, int) and int in accepted and abs(value) > LARGEST:
+            raise InputError(f"{name} is {shown(value)}; expected at most {LARGEST:,}")
+
+
+_KINDS: dict[str, Any] = {
+    "int": int, "float": float, "str": str, "bool": bool, "None": type(None), "Path": PathLike, "Mapping": Mapping,
+    "Sequence": Iterable, "Iterable": Iterable, "Collection": Iterable, "list": Iterable, "tuple": Iterable,
+    "dict": Mapping, "Callable": Callable, "type": type,
+}  # fmt: skip
+_WORDS: dict[Any, str] = {
+    int: "a whole number", float: "a number", str: "a word", bool: "True or False", type(None): "None",
+    PathLike: "a path", Mapping: "a mapping", Iterable: "a sequence", Callable: "a function", type: "a class",
+}  # fmt: skip
+
+
+@cache
+def _kinds(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+    """What each parameter accepts; nothing for those whose annotation says no more than a type checker can use."""
+    kinds = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        named = isinstance(parameter.annotation, str) and parameter.kind is not parameter.VAR_KEYWORD
+        parts = list(_resolved(parameter.annotation, function.__globals__)) if named else [None]
+        kinds[name] = () if None in parts else tuple(dict.fromkeys(parts))
+    return kinds
+
+
+def _resolved(annotation: str, names: Mapping[str, Any]) -> Iterator[Any]:
+    """The classes of an annotation such as `Sequence[int] | None`; None for a part that is not one."""
+    for part in _parts(annotation):
+        base = part.partition("[")[0]
+        if base in _KINDS:
+            yield _KINDS[base]
+            continue
+        known = names.get(base.partition(".")[0])
+        for name in base.split(".")[1:]:
+            known = getattr(known, name, None)
+        members = get_args(known) if isinstance(known, types.UnionType) else (known,)
+        yield from (member if isinstance(member, type) and member is not Any else None for member in members)
+
+
+def _parts(annotation: str) -> list[str]:
+    """The parts of a union, where a `|` inside brackets does not divide."""
+    parts, depth = [""], 0
+    for character in annotation:
+        depth += (character in "[(") - (character in "])")
+        if character == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if kind is Callable:
+        return callable(value)
+    if kind is Iterable:
+        return hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping)
+    return isinstance(value, kind)
+
+
+def _words(kind: Any) -> str:
+    return _WORDS.get(kind) or f"a {kind.__name__}"
