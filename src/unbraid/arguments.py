@@ -15,7 +15,7 @@ from unbraid.errors import InputError, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LARGEST = 2**62
+LARGEST = 2**63 - 1
 """Whole numbers beyond it fit no array, no seed and no count of steps."""
 
 
@@ -64,7 +64,7 @@ def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
             raise InputError(f"{name} is nan; expected a number")
         if not any(_is(value, kind) for kind in accepted):
             raise InputError(f"{name} is {shown(value)}; expected {' or '.join(_words(kind) for kind in accepted)}")
-        if isinstance(value, int) and int in accepted and abs(value) > LARGEST:
+        if isinstance(value, int) and int in accepted and not -LARGEST <= value <= 2**64:
             raise InputError(f"{name} is {shown(value)}; expected at most {LARGEST:,}")
 
 

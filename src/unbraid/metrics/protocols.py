@@ -291,8 +291,8 @@ _ALL = (
     ),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as in its paper
     Protocol("intervention", _APPENDIX_D, seconds=45.0),
-    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. Of SAP it says "the classifier
-    # of discrete factors": shape; the ordered ones by squared correlation, as in the code that it follows
+    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. It has SAP's "classifier of
+    # discrete factors" for shape; ordered ones have the squared correlation, as in the code that it follows
     Protocol(
         "intervention_dsprites",
         {

@@ -71,6 +71,7 @@ DATA = {
     "stl10": Name("STL-10"),
     "mnist_stl10": Name("MNIST on STL-10"),
     "flowers102": Name("Oxford Flowers"),
+    "celeba": Name("CelebA"),
     "image_folder": Name("a folder of images"),
 }
 METRICS = {
@@ -106,6 +107,7 @@ METRICS = {
     "code_information": Name("code MI", "mutual information of codes", "lower"),
     "active_units": Name("active units", "number of active latents"),
     "translation_difficulty": Name("difficulty", "translation difficulty", "lower"),
+    "variation_predictability": Name("VP", "variation predictability", "higher"),
     "squared_error": Name("squared error", "", "lower"),
     "test.squared_error": Name("test error", "squared error on held-out rows", "lower"),
     "test.accuracy": Name("test accuracy", "accuracy on held-out rows", "higher"),
@@ -152,7 +154,7 @@ def metric_names(*metrics: str, long: bool = False) -> dict[str, str]:
 _HIGHER = (
     "mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", "factor_vae_score", "irs", "infomec",
     "mig_sup", "jemmig", "dcimig", "med", "retrieved_factors", "dci_es", "downstream", "probes", "accuracy", "udr",
-    "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness",
+    "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness", "variation_predictability",
 )  # fmt: skip
 _LOWER = (
     "reconstruction", "total_correlation", "total_correlation_mean", "total_correlation_sampled",

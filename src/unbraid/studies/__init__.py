@@ -29,7 +29,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.own import Source, relative_to, trusted
 from unbraid.runs.folder import Folder
-from unbraid.runs.kept_code import admit, newer, read_kept
+from unbraid.runs.kept_code import UntrustedError, newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
@@ -100,13 +100,8 @@ def _comparison(folder: Path) -> Study:
     from unbraid.studies import comparison
 
     plan = comparison.read_plan(folder)
-
-    def jobs(scale: str) -> list[Job]:
-        admit(folder, [*plan.methods, *plan.data, dict(plan.settings)], trust=False)
-        return plan.jobs()
-
     return Study(
-        COMPARISON, plan.title, ("",), jobs, comparison.table, lambda runs: None,
+        COMPARISON, plan.title, ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
         baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
     )  # fmt: skip
 
@@ -150,16 +145,16 @@ def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]
         return open_study(str(file)), ""
     if key is None:
         if name == COMPARISON:
-            return _comparison(folder), ""
+            try:
+                return _comparison(folder), ""
+            except UntrustedError as error:
+                return None, f"{error}; without it, this is the general overview"
         if name in STUDIES:
             return open_study(name), ""
         return None, f"{folder} is of the study '{name}', which is not one of Unbraid's and has no copy of its file"
     source = read_kept(str(key), folder)
     if not trusted(source.digest):
-        return None, (
-            f"{folder} has a study file that has not been run here before, {folder / 'code' / str(key) / source.main}: "
-            "without it, this is the general overview; read it, and if you trust it, repeat this with --trust"
-        )
+        return None, f"{UntrustedError(folder, source)}; without it, this is the general overview"
     changed = newer(str(key), folder)
     note = f"{changed} changed since; this is by the copy in {folder}, and --study {changed} by the new one"
     return _from_source(source), note if changed else ""

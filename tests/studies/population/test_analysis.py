@@ -402,6 +402,7 @@ def test_the_page_is_the_same_from_the_runs_and_from_what_was_kept(smoke: Smoke,
     ]
     assert names[0] == names[1]
     assert {"figure_1a", "figure_1b", "figure_2", "figure_4", "table_4", "history_mig_shapes3d"} <= names[0]
+    assert {"figure_12_shapes3d", "final_shapes3d"} <= names[0]
     judged = [[item for section in one for item in section.items if isinstance(item, Judged)] for one in (here, kept)]
     assert judged[0] == judged[1]
     for section in kept:

@@ -66,7 +66,7 @@ class Tuned(Train):
 
     @property
     def seconds(self) -> float:
-        return 1.4 * super().seconds  # which is without the difficulty of translation
+        return 1.5 * super().seconds  # which is without the difficulty of translation
 
     def written(self, name: str, value: Any) -> Any:
         if name == "settings":
