@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +74,20 @@ def command(
 
 
 def _pictures(folder: Path, resolution: int) -> Pictures:
-    path = str(folder.resolve())
-    data = catalogue.load("image_folder", resolution, path=path)
-    assert isinstance(data, Pictures)
+    data = _load(folder, resolution)
     if len(data) < LEAST:
         raise InputError(f"{folder} holds {len(data)} pictures that can be read; expected at least {LEAST}")
     pixels = data.images_at(np.arange(len(data)))
     if bool((pixels == pixels[:, :1]).all()):
-        data = catalogue.load("image_folder", resolution, path=path, channels=1)
-        assert isinstance(data, Pictures)
+        return _load(folder, resolution, channels=1)
+    return data
+
+
+def _load(folder: Path, resolution: int, **settings: int) -> Pictures:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # `describe` says which files were skipped
+        data = catalogue.load("image_folder", resolution, path=str(folder.resolve()), **settings)
+    assert isinstance(data, Pictures)
     return data
 
 
@@ -106,7 +112,7 @@ def describe(data: Pictures) -> list[str]:
 def _plan(setup: Setup, data: Pictures, minutes: float, used: float) -> str:
     """What will be done, and how long it takes."""
     remaining = minutes - used / 60
-    if remaining <= 1:
+    if remaining <= 0:
         return f"{used / 60:.0f} of {minutes:g} minutes are used; ask for more --minutes to train on"
     step = measure_speed(setup, data, 1.0)
     models, again = len(setup.members), f", after {used / 60:.0f} minutes of earlier calls" if used else ""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.cli._files import written
-from unbraid.cli._group import PATH, say
+from unbraid.cli._group import PATH
 from unbraid.cli._trust import TRUST
 from unbraid.data import FactorData
 from unbraid.data.sets.image_folder import Pictures, open_image_folder
@@ -68,10 +68,7 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
 def _opened(pictures: Path, run: Run) -> FactorData:
     """Pictures cut and scaled as the run's own were."""
     channels, side, _ = run.config.data["image_shape"]
-    data = open_image_folder(side, pictures, channels)
-    if data.skipped:
-        say(f"{len(data.skipped):,} files were skipped, such as {data.skipped[0]}")
-    return data
+    return open_image_folder(side, pictures, channels)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:

@@ -68,7 +68,9 @@ def fit_attribute(codes: Any, labels: Any, others: Any, name: str = "the attribu
         raise InputError(f"{name} is '{rare}' in {counts.min()} pictures; expected at least {2 * FOLDS} of each class")
     model = make_pipeline(
         StandardScaler(),
-        LogisticRegressionCV(Cs=PENALTIES, l1_ratios=(0.0,), max_iter=2_000, use_legacy_attributes=False),
+        LogisticRegressionCV(
+            Cs=PENALTIES, l1_ratios=(0.0,), max_iter=2_000, scoring="accuracy", use_legacy_attributes=False
+        ),
     )
     unseen = cross_val_predict(model, x, y.astype(str), cv=StratifiedKFold(FOLDS, shuffle=True, random_state=0))
     accuracy = float(np.mean(unseen == y.astype(str)))

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.arguments import need_number
 from unbraid.data import FactorData
-from unbraid.errors import InputError, need_number
+from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
