@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
 from os import PathLike
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 from unbraid.errors import InputError, shown
 
@@ -79,6 +79,10 @@ _WORDS: dict[Any, str] = {
 }  # fmt: skip
 
 
+_ORIGINS: dict[Any, Any] = {Callable: Callable, Mapping: Mapping, dict: Mapping, list: Iterable, tuple: Iterable}
+"""What an alias such as `Callable[[int], None]` stands for."""
+
+
 @cache
 def _kinds(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     """What each parameter accepts; nothing for those whose annotation says no more than a type checker can use."""
@@ -100,8 +104,9 @@ def _resolved(annotation: str, names: Mapping[str, Any]) -> Iterator[Any]:
         known = names.get(base.partition(".")[0])
         for name in base.split(".")[1:]:
             known = getattr(known, name, None)
-        members = get_args(known) if isinstance(known, types.UnionType) else (known,)
-        yield from (member if isinstance(member, type) and member is not Any else None for member in members)
+        members = get_args(known) if isinstance(known, types.UnionType) else (_ORIGINS.get(get_origin(known), known),)
+        for member in members:
+            yield member if member is Callable or (isinstance(member, type) and member is not Any) else None
 
 
 def _parts(annotation: str) -> list[str]:

@@ -77,16 +77,13 @@ def _pictures(folder: Path, resolution: int) -> Pictures:
     data = _load(folder, resolution)
     if len(data) < LEAST:
         raise InputError(f"{folder} holds {len(data)} pictures that can be read; expected at least {LEAST}")
-    pixels = data.images_at(np.arange(len(data)))
-    if bool((pixels == pixels[:, :1]).all()):
-        return _load(folder, resolution, channels=1)
     return data
 
 
-def _load(folder: Path, resolution: int, **settings: int) -> Pictures:
+def _load(folder: Path, resolution: int) -> Pictures:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # `describe` says which files were skipped
-        data = catalogue.load("image_folder", resolution, path=str(folder.resolve()), **settings)
+        data = catalogue.load("image_folder", resolution, path=str(folder.resolve()))
     assert isinstance(data, Pictures)
     return data
 
@@ -104,8 +101,10 @@ def describe(data: Pictures) -> list[str]:
     same = len(data) - len(np.unique(pixels.flatten(1).numpy(), axis=0))
     if same:
         lines.append(f"{same:,} of them look the same as another")
+    lines += data.notes
     if data.skipped:
-        lines.append(f"{len(data.skipped):,} files could not be read, such as {data.skipped[0]}")
+        first = data.skipped[0]
+        lines.append(f"{len(data.skipped):,} files could not be read, such as {first}: {data.reasons[first]}")
     return lines
 
 

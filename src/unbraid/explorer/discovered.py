@@ -189,5 +189,5 @@ def _neighbours(found: Sequence[Found], codes: Tensor, data: Pictures) -> str:
 def _skipped(data: Pictures) -> str:
     if not data.skipped:
         return ""
-    names = "".join(f"<li>{html.escape(name)}</li>" for name in data.skipped)
+    names = "".join(f"<li>{html.escape(f'{name}: {reason}')}</li>" for name, reason in data.reasons.items())
     return f"<details><summary>{len(data.skipped):,} files could not be read</summary><ul>{names}</ul></details>"
