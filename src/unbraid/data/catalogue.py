@@ -12,6 +12,7 @@ from unbraid.data.factors import FactorData
 from unbraid.data.sets import (
     arm3d,
     cars3d,
+    celeba,
     cmnist,
     color_dsprites,
     dsprites,
@@ -51,6 +52,7 @@ _SETS: tuple[DataSet, ...] = (
     stl10.DECLARED,
     mnist_stl10.DECLARED,
     flowers102.DECLARED,
+    celeba.DECLARED,
     image_folder.DECLARED,
     hugging_face.DECLARED,
 )

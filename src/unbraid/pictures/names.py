@@ -71,6 +71,7 @@ DATA = {
     "stl10": Name("STL-10"),
     "mnist_stl10": Name("MNIST on STL-10"),
     "flowers102": Name("Oxford Flowers"),
+    "celeba": Name("CelebA"),
     "image_folder": Name("a folder of images"),
     "hugging_face": Name("Hugging Face", "a Hugging Face data set"),
 }
@@ -109,6 +110,7 @@ METRICS = {
     "code_information": Name("code MI", "mutual information of codes", "lower"),
     "active_units": Name("active units", "number of active latents"),
     "translation_difficulty": Name("difficulty", "translation difficulty", "lower"),
+    "variation_predictability": Name("VP", "variation predictability", "higher"),
     "squared_error": Name("squared error", "", "lower"),
     "test.squared_error": Name("test error", "squared error on held-out rows", "lower"),
     "test.accuracy": Name("test accuracy", "accuracy on held-out rows", "higher"),
@@ -154,9 +156,9 @@ def metric_names(*metrics: str, long: bool = False) -> dict[str, str]:
 # Parts of the names of scores, for those that have no name of their own above.
 _HIGHER = (
     "mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", "factor_vae_score", "irs", "infomec",
-    "mig_sup", "jemmig", "dcimig", "med", "mcc", "linear_r2",
-    "retrieved_factors", "dci_es", "downstream", "probes", "accuracy", "udr",
-    "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness",
+    "mig_sup", "jemmig", "dcimig", "med", "mcc", "linear_r2", "retrieved_factors", "dci_es", "downstream", "probes",
+    "accuracy", "udr", "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness",
+    "variation_predictability",
 )  # fmt: skip
 _LOWER = (
     "reconstruction", "total_correlation", "total_correlation_mean", "total_correlation_sampled",

@@ -27,6 +27,7 @@ from unbraid.metrics.elbo import evidence
 from unbraid.own import keys_in, label, refer
 from unbraid.pictures.names import method_name
 from unbraid.runs.folder import Folder
+from unbraid.runs.kept_code import admit
 from unbraid.training.loop import train
 from unbraid.training.representation import represent
 
@@ -299,6 +300,7 @@ def read_plan(folder: Path) -> Comparison:
     """What the folder of a comparison says that it compares."""
     known = {one.name for one in dataclasses.fields(Comparison)}
     record = Folder(folder).read_json(NAME)
+    admit(folder, record, trust=False)
     if unknown := [name for name in record if name not in known]:
         raise InputError(f"{Folder(folder).path(NAME)} has '{unknown[0]}', which is not part of a comparison")
     given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in record.items()}

@@ -173,8 +173,8 @@ def meta_epochs(models: Models, data: str) -> Image.Image | None:
 
 def final_model(models: Models, data: str, approach: str) -> Image.Image | None:
     """Figures 12 and 14: traversals of the model of the first seed; of rPU-VAE with the most leaf-runs."""
-    rows, study = models.rows(approach, data), models.table.folder
-    return None if study is None or not len(rows) else run_traversals(Run(study / str(rows["run"].iloc[0])))
+    rows = models.rows(approach, data)
+    return None if models.table.folder is None or not len(rows) else run_traversals(Run(Path(rows["run"].iloc[0])))
 
 
 def _folders(models: Models, data: str) -> dict[int, Path]:
