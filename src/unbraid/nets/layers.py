@@ -61,12 +61,23 @@ class LastUpConv(nn.ConvTranspose2d):
         return F.pixel_shuffle(torch.stack(windows, 2).flatten(1, 2), 2) + bias
 
 
-def stride_two(channels: list[int], slope: float = 0.0, activation: type[nn.Module] = nn.ReLU) -> list[nn.Module]:
-    """4x4 convolutions of stride 2 with (leaky) ReLU or another activation, each of which halves the side."""
+def stride_two(
+    channels: list[int],
+    slope: float = 0.0,
+    kernels: Sequence[int] = (),
+    activation: type[nn.Module] = nn.ReLU,
+) -> list[nn.Module]:
+    """Convolutions of stride 2 with (leaky) ReLU, each of which halves the side; kernels of 4x4, or of these sides.
+
+    Without a slope, another `activation` may stand in place of ReLU.
+    """
     layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(channels):
+    for (inputs, outputs), kernel in zip(pairwise(channels), kernels or repeat(4), strict=bool(kernels)):
         plain = nn.ReLU(inplace=True) if activation is nn.ReLU else activation()
-        layers += [nn.Conv2d(inputs, outputs, 4, 2, 1), nn.LeakyReLU(slope, inplace=True) if slope else plain]
+        layers += [
+            nn.Conv2d(inputs, outputs, kernel, 2, kernel // 2 - 1),
+            nn.LeakyReLU(slope, inplace=True) if slope else plain,
+        ]
     return layers
 
 
