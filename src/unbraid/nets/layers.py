@@ -62,22 +62,17 @@ class LastUpConv(nn.ConvTranspose2d):
 
 
 def stride_two(
-    channels: list[int],
-    slope: float = 0.0,
-    kernels: Sequence[int] = (),
-    activation: type[nn.Module] = nn.ReLU,
+    channels: list[int], slope: float = 0.0, kernels: Sequence[int] = (), activation: type[nn.Module] | None = None
 ) -> list[nn.Module]:
-    """Convolutions of stride 2 with (leaky) ReLU, each of which halves the side; kernels of 4x4, or of these sides.
+    """Convolutions of stride 2, each of which halves the side; kernels of 4x4, or of these sides.
 
-    Without a slope, another `activation` may stand in place of ReLU.
+    After each a (leaky) ReLU, or another activation.
     """
     layers: list[nn.Module] = []
     for (inputs, outputs), kernel in zip(pairwise(channels), kernels or repeat(4), strict=bool(kernels)):
-        plain = nn.ReLU(inplace=True) if activation is nn.ReLU else activation()
-        layers += [
-            nn.Conv2d(inputs, outputs, kernel, 2, kernel // 2 - 1),
-            nn.LeakyReLU(slope, inplace=True) if slope else plain,
-        ]
+        rectified = nn.LeakyReLU(slope, inplace=True) if slope else nn.ReLU(inplace=True)
+        after = rectified if activation is None else activation()
+        layers += [nn.Conv2d(inputs, outputs, kernel, 2, kernel // 2 - 1), after]
     return layers
 
 
