@@ -9,13 +9,13 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
 from os import PathLike
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 from unbraid.errors import InputError, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LARGEST = 2**62
+LARGEST = 2**63 - 1
 """Whole numbers beyond it fit no array, no seed and no count of steps."""
 
 
@@ -64,7 +64,7 @@ def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
             raise InputError(f"{name} is nan; expected a number")
         if not any(_is(value, kind) for kind in accepted):
             raise InputError(f"{name} is {shown(value)}; expected {' or '.join(_words(kind) for kind in accepted)}")
-        if isinstance(value, int) and int in accepted and abs(value) > LARGEST:
+        if isinstance(value, int) and int in accepted and not -LARGEST <= value <= 2**64:
             raise InputError(f"{name} is {shown(value)}; expected at most {LARGEST:,}")
 
 
@@ -77,6 +77,10 @@ _WORDS: dict[Any, str] = {
     int: "a whole number", float: "a number", str: "a word", bool: "True or False", type(None): "None",
     PathLike: "a path", Mapping: "a mapping", Iterable: "a sequence", Callable: "a function", type: "a class",
 }  # fmt: skip
+
+
+_ORIGINS: dict[Any, Any] = {Callable: Callable, Mapping: Mapping, dict: Mapping, list: Iterable, tuple: Iterable}
+"""What an alias such as `Callable[[int], None]` stands for."""
 
 
 @cache
@@ -100,8 +104,9 @@ def _resolved(annotation: str, names: Mapping[str, Any]) -> Iterator[Any]:
         known = names.get(base.partition(".")[0])
         for name in base.split(".")[1:]:
             known = getattr(known, name, None)
-        members = get_args(known) if isinstance(known, types.UnionType) else (known,)
-        yield from (member if isinstance(member, type) and member is not Any else None for member in members)
+        members = get_args(known) if isinstance(known, types.UnionType) else (_ORIGINS.get(get_origin(known), known),)
+        for member in members:
+            yield member if member is Callable or (isinstance(member, type) and member is not Any) else None
 
 
 def _parts(annotation: str) -> list[str]:

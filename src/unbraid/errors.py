@@ -29,7 +29,7 @@ class TerminatedError(KeyboardInterrupt):
 def nearest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'dsprites'?"` when a known word is close to `word`, else a list of the known words."""
     known = sorted(known)
-    close = difflib.get_close_matches(word[:100], known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(word)[:100], known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
 
 

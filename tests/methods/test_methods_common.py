@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from torch import Tensor, nn
 
 from tests.examples.squares import paired as taught
 from tests.examples.squares import squares
-from unbraid import methods, nets
+from unbraid import nets
 from unbraid.data import FactorData, Rows
 from unbraid.errors import InputError
 from unbraid.methods import METHODS, Batch, Config, Encoding, Method, Spec, Terms, build, method_class, setting
@@ -552,48 +550,3 @@ def test_what_a_learner_needs_and_the_data_lacks_is_named() -> None:
 def test_unlabelled_pictures_are_enough_for_a_vae() -> None:
     pictures = Rows(squares().images_at(range(36)), torch.zeros(36, 0, dtype=torch.int64), [], [], source="test")
     assert run(make("beta_vae", pictures), 3, pictures)["loss"] > 0
-
-
-# The walk-through
-
-
-def blocks_of(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
-
-
-def module_of(name: str, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The code as a module called `name`."""
-    path = folder / f"{name}.py"
-    path.write_text(code)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_walk_through_of_adding_md_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, line, use, classifier = blocks_of(ROOT / "docs" / "adding.md")
-    module = module_of("l1_vae", file, tmp_path, monkeypatch)
-    registered = eval("{" + line.strip() + "}", vars(module))
-    assert list(registered) == ["l1_vae"]
-    monkeypatch.setattr(methods, "METHODS", METHODS | registered)
-
-    used = module_of("use", use, tmp_path, monkeypatch)
-    assert used.method.steps == 20
-    assert set(used.report.terms) == {"loss", "reconstruction", "kl", "l1"}
-    assert used.codes.shape == (500, 10)
-    terms = used.report.terms
-    expected = terms["reconstruction"] + 4 * terms["kl"] + 0.3 * terms["l1"]
-    assert terms["loss"] == pytest.approx(expected, rel=1e-5)
-    with pytest.raises(InputError, match="alpha is -1"):
-        build("l1_vae", squares(), {"alpha": -1})
-
-    kind = module_of("classifier", classifier, tmp_path, monkeypatch).Classifier
-    torch.manual_seed(0)
-    method = kind(Config(batch_size=12, learning_rate=2e-3), Spec.of(squares()))
-    reports = list(train(method, squares(), steps=60, seed=0, every=20))
-    assert reports[-1].terms["loss"] < reports[0].terms["loss"]
-    assert method.encode(squares().images_at([0])).shape == (1, 8)

@@ -174,7 +174,7 @@ def test_code_from_elsewhere_is_not_run_without_trust(moved: Path, here: Here, t
     assert (done.returncode, done.stderr) == (0, ""), "the folder's plan says enough"
     done = here("report", str(out), "--out", "report")
     assert done.returncode == 0
-    assert "has a study file that has not been run here before" in done.stderr
+    assert "runs code that has not been run here before" in done.stderr
     assert "the general overview" in done.stderr
     assert "models of my own" not in (tmp_path / "report" / "report.html").read_text()
     assert not [name for name in sys.modules if name.startswith("unbraid_code_")]

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 
 
 @contextmanager
-def opened(path: Path | str) -> Iterator[IO[bytes]]:
+def opened(path: Path | str) -> Iterator[BufferedReader]:
     """A regular file, open for reading. A pipe or a device is an InputError: reading it might never end."""
     descriptor = _descriptor(path)
     try:

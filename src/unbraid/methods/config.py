@@ -65,7 +65,7 @@ class Config:
             raise InputError(f"{field.name} is {shown(value)}{nearest(str(value), limits['choices'])}")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{field.name} is {value}; expected a finite number")
-        if expected is int and abs(value) > MOST:
+        if isinstance(value, int) and abs(value) > MOST:
             raise InputError(f"{field.name} is {shown(value)}; expected at most {MOST:,}")
         if limits["low"] is not None and not value >= limits["low"]:
             raise InputError(f"{field.name} is {value}; expected at least {limits['low']}")

@@ -180,6 +180,6 @@ def _head(inputs: int, outputs: int, normalised: bool) -> nn.Module:
     if not normalised:
         return nn.Sequential(nn.Linear(inputs, inputs), nn.ReLU(), nn.Linear(inputs, outputs))
     last = nn.BatchNorm1d(outputs)
-    last.bias.requires_grad_(requires_grad=False)  # stays 0
+    last.bias.requires_grad_(False)  # stays 0
     hidden = (nn.Linear(inputs, inputs, bias=False), nn.BatchNorm1d(inputs), nn.ReLU())
     return nn.Sequential(*hidden, nn.Linear(inputs, outputs, bias=False), last)

@@ -94,4 +94,4 @@ def _trained(
 
 @torch.no_grad()
 def _guesses(predictor: torch.nn.Module, inputs: Tensor) -> Tensor:
-    return torch.cat([predictor(part).argmax(1) for part in inputs.split(1000)])
+    return torch.cat([predictor(part).argmax(1) for part in torch.split(inputs, 1000)])

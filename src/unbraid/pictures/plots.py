@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
+from unbraid.arguments import checked
 from unbraid.data import FactorData
 from unbraid.errors import InputError, nearest
 from unbraid.metrics import Protocol, score
@@ -26,6 +27,7 @@ IMPORTANCE = Protocol("importance", {"mig": {}, "dci": {}}, train=2_000, test=1_
 _PANELS = 9  # scores that are drawn at most
 
 
+@checked
 def plot(thing: Run | FactorData, what: str = "") -> Image.Image:
     """A picture of a run or of data, which a notebook shows and `save` writes to a file.
 

@@ -59,7 +59,7 @@ def _differences(compared: Compared) -> Section:
         "The arrows point the way that is better."
     )
     alone = "The mean over seeds with its own 95 % interval. The arrows point the way that is better."
-    items = [
+    items: list[Figure | Table] = [
         Figure(
             "differences", f"Differences from {base}", partial(_drawn_differences, compared),
             "One panel per score, one line per method and data set.",

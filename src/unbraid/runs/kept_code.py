@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from unbraid.data.atomic import clear_parts, replacing
@@ -23,6 +23,17 @@ FOLDER = "code"
 _ABOUT = "source.json"
 _KEY = re.compile(rf"[0-9a-f]{{{KEY}}}")
 _MOST = 10_000_000  # bytes of a source
+
+
+class UntrustedError(InputError):
+    """A folder holds code that has not been run here before, and nobody said that it may be."""
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        file = folder / FOLDER / source.key / source.main
+        super().__init__(
+            f"{folder} runs code that has not been run here before: {file}; read it, and if you trust it, repeat this "
+            "with --trust (in Python, trust=True)"
+        )
 
 
 def keep(keys: Iterable[str], folder: Path) -> list[str]:
@@ -123,9 +134,5 @@ def admit(folder: Path, record: Any, trust: bool) -> None:
         if known(key) is None:
             source = read_kept(key, folder)
             if not (trust or trusted(source.digest)):
-                where = folder / FOLDER / key
-                raise InputError(
-                    f"{folder} runs code that has not been run here before: {PurePosixPath(source.main).name} in "
-                    f"{where}; read it, and if you trust it, repeat this with --trust (in Python, trust=True)"
-                )
+                raise UntrustedError(folder, source)
             register(source)

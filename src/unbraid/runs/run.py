@@ -96,7 +96,7 @@ class RunConfig:
         """What both have from the same files of the user's, of which the content differs."""
         ours, others = ({without_keys(one): one for one in references_in(asdict(config))} for config in (self, other))
         parts = {value: name for name, value in self.settings.items() if isinstance(value, str)}
-        parts |= {self.method: "method", self.data.get("data"): "data"}
+        parts |= {self.method: "method", str(self.data.get("data")): "data"}
         changed = [ours[one] for one in ours if one in others and ours[one] != others[one]]
         return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
 

@@ -29,7 +29,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.own import Source, relative_to, trusted
 from unbraid.runs.folder import Folder
-from unbraid.runs.kept_code import admit, newer, read_kept
+from unbraid.runs.kept_code import UntrustedError, newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
     from unbraid.report import Section
@@ -100,13 +100,8 @@ def _comparison(folder: Path) -> Study:
     from unbraid.studies import comparison
 
     plan = comparison.read_plan(folder)
-
-    def jobs(scale: str) -> list[Job]:
-        admit(folder, [*plan.methods, *plan.data, dict(plan.settings)], trust=False)
-        return plan.jobs()
-
     return Study(
-        COMPARISON, plan.title, ("",), jobs, comparison.table, lambda runs: None,
+        COMPARISON, plan.title, ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
         baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
     )  # fmt: skip
 
@@ -150,16 +145,16 @@ def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]
         return open_study(str(file)), ""
     if key is None:
         if name == COMPARISON:
-            return _comparison(folder), ""
+            try:
+                return _comparison(folder), ""
+            except UntrustedError as error:
+                return None, f"{error}; without it, this is the general overview"
         if name in STUDIES:
             return open_study(name), ""
         return None, f"{folder} is of the study '{name}', which is not one of Unbraid's and has no copy of its file"
     source = read_kept(str(key), folder)
     if not trusted(source.digest):
-        return None, (
-            f"{folder} has a study file that has not been run here before, {folder / 'code' / str(key) / source.main}: "
-            "without it, this is the general overview; read it, and if you trust it, repeat this with --trust"
-        )
+        return None, f"{UntrustedError(folder, source)}; without it, this is the general overview"
     changed = newer(str(key), folder)
     note = f"{changed} changed since; this is by the copy in {folder}, and --study {changed} by the new one"
     return _from_source(source), note if changed else ""
@@ -193,12 +188,13 @@ def write_report(
     baseline: str | None = None,
     chosen_by: str | None = None,
     file: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
     Where there are several methods, they are compared with `baseline`; `chosen_by` is the score that chooses between
     the settings of a method. `file` is the file of the study, where that is the user's own and not the copy in the
-    folder.
+    folder. `say` gets what the user should know.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
@@ -222,7 +218,7 @@ def write_report(
         return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
     study, note = study_in(folder, file)
     if note:
-        warnings.warn(note, stacklevel=2)
+        say(note)
     runs = RunTable.read(folder) if study is None else study.table(folder)
     own = None if study is None else study.report(runs)
     about = Folder(folder).read_json("study")

@@ -27,6 +27,7 @@ from unbraid.metrics.elbo import evidence
 from unbraid.own import keys_in, label, refer
 from unbraid.pictures.names import method_name
 from unbraid.runs.folder import Folder
+from unbraid.runs.kept_code import admit
 from unbraid.training.loop import train
 from unbraid.training.representation import represent
 
@@ -170,7 +171,7 @@ def sweep(method: type[Method], most: int) -> tuple[str | None, tuple[float, ...
     if not method.strength:
         return None, ()
     name = method.strength[0]
-    default = next(one.default for one in dataclasses.fields(method.config_class) if one.name == name)
+    default: Any = next(one.default for one in dataclasses.fields(method.config_class) if one.name == name)
     values = method.sweep or tuple(default * factor for factor in (0.25, 1, 4))
     allowed = sorted({value for value in values if value and _allowed(method, name, value)})
     if not allowed:
@@ -199,7 +200,7 @@ def typed(methods: Sequence[str], given: Mapping[str, str]) -> dict[str, Any]:
     for name, word in given.items():
         if name not in known:
             raise InputError(f"none of the methods has a setting '{name}'{nearest(name, known)}")
-        kind = type(known[name].default)
+        kind: Any = type(known[name].default)
         try:
             settings[name] = word == "true" if kind is bool and word in ("true", "false") else kind(word)
         except ValueError:
@@ -299,9 +300,11 @@ def read_plan(folder: Path) -> Comparison:
     """What the folder of a comparison says that it compares."""
     known = {one.name for one in dataclasses.fields(Comparison)}
     record = Folder(folder).read_json(NAME)
+    admit(folder, record, trust=False)
     if unknown := [name for name in record if name not in known]:
         raise InputError(f"{Folder(folder).path(NAME)} has '{unknown[0]}', which is not part of a comparison")
-    return Comparison(**{name: tuple(one) if isinstance(one, list) else one for name, one in record.items()})
+    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in record.items()}
+    return Comparison(**given)
 
 
 def table(folder: Path) -> RunTable:

@@ -6,14 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
+from unbraid.data import Rows, Subset
 from unbraid.errors import InputError
 from unbraid.jobs.results import read_results, write_results
 from unbraid.jobs.training import Train
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
-from unbraid.studies.intervention.jobs import DIFFICULTY, TRAINED_DIFFICULTY, Examine, Tuned
+from unbraid.studies.intervention.jobs import (
+    DIFFICULTY,
+    TRAINED_DIFFICULTY,
+    Examine,
+    Tuned,
+    neighbour_colour,
+    overlap,
+)
 
 
 def tuned(seed: int = 0, **settings: Any) -> Tuned:
@@ -79,3 +89,38 @@ def test_a_model_that_diverged_has_no_scores(tmp_path: Path) -> None:
     Folder(run).set_state("diverged")
     candidate.execute(out, [run])
     assert read_results(out).scores == {candidate.model.id: {}}
+
+
+# Figures 4 and 5 in numbers
+
+
+def test_how_far_two_factors_share_codes() -> None:
+    own = np.array([[1.0, 0.0, 0.2], [0.0, 1.0, 0.8]])
+    assert overlap(own, 0, 1) == 0
+    assert overlap(own, 0, 2) == pytest.approx(0.2)
+    assert overlap(np.ones((4, 2)), 0, 1) == pytest.approx(1)
+
+
+class Reads(torch.nn.Module):
+    """Codes that are the mean colour, or how coarse the grain is, which has nothing to do with it."""
+
+    code_groups = None
+
+    def __init__(self, colour: bool) -> None:
+        super().__init__()
+        self.colour = colour
+
+    def encode(self, images: torch.Tensor) -> torch.Tensor:
+        means = images.float().mean((2, 3))
+        return means if self.colour else images.float().std((2, 3))[:, :1]
+
+
+def test_neighbours_by_colour_have_a_colour_in_common() -> None:
+    rng = torch.Generator().manual_seed(0)
+    colours, noise = torch.rand(600, 3, 1, 1, generator=rng), torch.randn(600, 1, 8, 8, generator=rng)
+    grain = 40 * torch.rand(600, 1, 1, 1, generator=rng) * (noise - noise.mean((2, 3), keepdim=True))
+    images = (50 + 150 * colours + grain).clamp(0, 255).byte()
+    data = Rows(images, torch.zeros(600, 0, dtype=torch.int64), [], [], source="colours")
+    test, train = Subset(data, range(100)), Subset(data, range(100, 600))
+    assert neighbour_colour(Reads(colour=True), train, test, 0) < 0.4  # type: ignore[arg-type]
+    assert 0.85 < neighbour_colour(Reads(colour=False), train, test, 0) < 1.15  # type: ignore[arg-type]

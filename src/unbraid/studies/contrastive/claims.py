@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 
 import numpy as np
+from scipy.stats import rankdata
 
 from unbraid.report.claims import Claim, Rule
 from unbraid.report.estimates import SEEDS as ENOUGH
@@ -187,8 +188,8 @@ def traded(models: Models) -> Numbers:
 def _rank_correlation(first: Array, second: Array) -> float:
     if len(first) != len(second) or len(first) < 3:
         return math.nan
-    ranks = np.argsort(np.argsort(np.stack([first, second]), 1), 1)
-    return float(np.corrcoef(ranks)[0, 1])
+    ranks: Array = np.asarray(np.corrcoef(rankdata(np.stack([first, second]), axis=1)))
+    return float(ranks[0, 1])
 
 
 def hurt_at_the_end(models: Models) -> Numbers:

@@ -234,7 +234,8 @@ RULES = (
     "interval, Student's t over seeds; data sets are taken as given. A claim holds where every interval, or the share "
     "of them that its rule states, is on its side of the threshold, does not hold where too many are wholly on the "
     f"other, and is inconclusive otherwise, as it is with fewer than two data sets with {SEEDS} seeds each where it "
-    f"needs them. A score is kept that falls by less than {KEPT:g}; models are comparable where at least {MOSTLY:.0%} of the differences are within {COMPARABLE:g}. Rank "
+    f"needs them. A score is kept that falls by less than {KEPT:g}; models are comparable where at least "
+    f"{MOSTLY:.0%} of the differences are within {COMPARABLE:g}. Rank "
     "correlations have intervals over the seeds of each setting. They are verdicts on these runs: other networks, "
     "images and lengths of training may give others."
 )
@@ -308,8 +309,8 @@ def _difficulty(models: Models) -> Section:
     )
     items += tabled("ranks", "Figure 3 in numbers", rank_table(models), caption)
     caption = (
-        "Difficulty as usual takes 5 steps at rate 2 with 64 hidden units. Spearman's correlation over FactorVAE models "
-        "with that where one of them is changed; and its mean, for that as usual."
+        "Difficulty as usual takes 5 steps at rate 2 with 64 hidden units. Spearman's correlation over FactorVAE "
+        "models with that where one of them is changed; and its mean, for that as usual."
     )
     items += tabled("sweep", "Section 6: other steps, rates and widths", sweep_table(models), caption)
     caption = (

@@ -47,8 +47,8 @@ def describe(row: Mapping[str, Any]) -> dict[str, str]:
     """What tells a model from others of its method, data set and seed.
 
     `relation` says whether the factors of its training rows are independent or correlated, `variant` its γ, or which
-    part of the loss of `intervention` it lacks, or what target its difficulty has, or that it is a candidate for λ₁ and λ₂; `weights` are those of a
-    candidate.
+    part of the loss of `intervention` it lacks, or what target its difficulty has, or that it is a candidate for λ₁
+    and λ₂; `weights` are those of a candidate.
     """
     method, variant, weights = row.get("method"), "", ""
     if method == "factor_vae":

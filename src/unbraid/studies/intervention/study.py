@@ -108,8 +108,8 @@ _DESK_METHODS: Mapping[str, Settings] = {
     "factorized_support": {"learning_rate": 1e-3},
     "beta_tc_vae": {"learning_rate": 1e-3, "beta": 6.0, "estimator": "mws"},
     "intervention": {
-        "learning_rate": 1e-3, "discriminator_learning_rate": 1e-3, "weight_learning_rate": 1e-4, "warm_up": 1_300,
-        "rise": 400,
+        "learning_rate": 1e-3, "discriminator_learning_rate": 1e-3, "weight_learning_rate": 1e-4, "warm_up": 1_600,
+        "rise": 300,
     },
 }  # fmt: skip
 _SMOKE_FACTOR_VAE: Settings = {"batch_size": 16, "discriminator_layers": 1, "discriminator_width": 8}
@@ -234,7 +234,8 @@ SCALES = {
             },
         },
         examined={
-            "samples": 300, "values": 2, "images": 8, "pairs": 60, "two_sample_images": 40, "two_sample_steps": 3
+            "samples": 300, "values": 2, "images": 8, "pairs": 60, "pair_steps": 3, "two_sample_images": 40,
+            "two_sample_steps": 3,
         },
     ),
 }  # fmt: skip

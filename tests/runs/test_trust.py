@@ -1,0 +1,89 @@
+"""A run from elsewhere leads to no file of the reader's: not by a link, not by the settings of its data."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import unbraid
+from tests.examples.command import Here
+from unbraid.errors import InputError
+from unbraid.own import trust
+from unbraid.report.runs import pictures
+from unbraid.runs.run import Run
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on somebody's private pictures."""
+    private = tmp_path_factory.mktemp("private")
+    rng = np.random.default_rng(0)
+    for number in range(12):
+        Image.fromarray(rng.integers(0, 256, (16, 16, 3), dtype=np.uint8)).save(private / f"{number}.png")
+    data = unbraid.data.load("image_folder", 16, path=str(private))
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return unbraid.train("beta_vae", data, out=out, steps=2, network="tiny", latents=2, batch_size=4, protocol=None)
+
+
+@pytest.fixture
+def from_elsewhere(own: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same folder, of a run that this user has not made."""
+    monkeypatch.setenv("UNBRAID_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(trust, "_here", set())
+    shutil.copytree(own.folder, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_ones_own_run_opens_ones_own_files(own: Run, here: Here) -> None:
+    assert len(own.data()) == 12
+    assert here("show", str(own.folder), "--out", "pictures").returncode == 0
+
+
+def test_the_settings_of_a_run_from_elsewhere_open_no_file_without_trust(from_elsewhere: Path, here: Here) -> None:
+    done = here("show", "run")
+    assert done.returncode == 2
+    assert "run was not made here, and reads files of this machine: path is '" in done.stderr
+    assert not list(from_elsewhere.glob("*.png"))
+    assert "was not made here" in pictures(from_elsewhere, from_elsewhere.parent / "report", make=True)[1]
+    with pytest.raises(InputError, match=r"trust=True"):
+        Run(from_elsewhere).images()
+    assert len(Run(from_elsewhere, trust=True).images()) == 12
+    assert here("show", "run", "--trust").returncode == 0
+
+
+def test_a_config_that_was_changed_is_not_ones_own(own: Run, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    assert len(run.data()) == 12, "a copy of one's own run is one's own"
+    record = run.read_json("config")
+    (tmp_path / "other").mkdir()
+    record["opened"]["settings"]["path"] = str(tmp_path / "other")
+    run.write_json("config", record)
+    with pytest.raises(InputError, match=r"was not made here"):
+        run.data()
+
+
+@pytest.mark.parametrize(
+    "name", ["traversals.png", "umap.png", "names.json", "scores.json", "config.json", "model.safetensors"]
+)
+def test_a_link_in_a_run_is_not_followed(name: str, own: Run, here: Here, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "runs" / "run")
+    secret = tmp_path / f"secret{Path(name).suffix}"
+    original = tmp_path / "runs" / "run" / name
+    secret.write_bytes(original.read_bytes() if original.exists() else b'{"secret": {"z0": "secret"}}')
+    if name.endswith(".png"):
+        Image.new("RGB", (8, 8), "red").save(secret)
+    original.unlink(missing_ok=True)
+    original.symlink_to(secret)
+    assert pictures(original.parent)[0] == {}
+    done = here("report", "runs", "--draw", "0")
+    assert done.returncode == 0, done.stderr
+    assert b"secret" not in (tmp_path / "runs" / "report" / "report.html").read_bytes()
+    if not name.endswith(".png"):
+        done = here("explore", "runs/run", "--no-open")
+        assert done.returncode == 2
+        assert f"{name} is a link; expected files of the folder itself" in done.stderr
