@@ -10,9 +10,9 @@ import pandas as pd
 
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
+from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
-from unbraid.data import FactorData
-from unbraid.data.sets.image_folder import Pictures, open_image_folder
+from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.runs.latents import columns, latents_of
 from unbraid.runs.run import Run
@@ -46,7 +46,7 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
         raise InputError(f"--out is {out}; expected a name that ends in {', '.join(SUFFIXES)}")
     trained = Run(run)
     method = trained.method(resolve_device(device))
-    data = trained.whole_data() if pictures is None else _opened(pictures, trained)
+    data = trained.whole_data() if pictures is None else pictures_for(trained, pictures)
     codes = encode_all(method, data)
     if out.suffix.lower() == ".npy":
         with written(out) as part, part.open("wb") as file:
@@ -63,12 +63,6 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
         else:
             _write_parquet(table, part)
     click.echo(f"{out}  {len(table):,} rows, {len(chosen)} of {codes.shape[1]} latents")
-
-
-def _opened(pictures: Path, run: Run) -> FactorData:
-    """Pictures cut and scaled as the run's own were."""
-    channels, side, _ = run.config.data["image_shape"]
-    return open_image_folder(side, pictures, channels)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:

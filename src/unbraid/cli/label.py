@@ -10,8 +10,9 @@ import pandas as pd
 
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
+from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
-from unbraid.data.sets.image_folder import Pictures, open_image_folder
+from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError, nearest
 from unbraid.metrics.attributes import Fit, fit_attribute
 from unbraid.runs.latents import Latent, columns, find_latent, latents_of
@@ -74,8 +75,7 @@ def _attributes(run: Run, labels: Path, pictures: Path | None, chosen: list[Late
         if not isinstance(data, Pictures):
             raise InputError(f"{run.folder} was not trained on a folder of pictures; name one with --pictures")
     else:
-        channels, side, _ = run.config.data["image_shape"]
-        data = open_image_folder(side, pictures, channels)
+        data = pictures_for(run, pictures)
     table = _read(labels, data)
     codes = np.column_stack(list(columns(encode_all(run.method(), data), chosen).values()))
     places = {name: row for row, name in enumerate(data.files)}

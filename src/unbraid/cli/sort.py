@@ -9,8 +9,9 @@ import click
 import torch
 
 from unbraid.cli._group import PATH
+from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
-from unbraid.data.sets.image_folder import Pictures, open_image_folder
+from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.pictures.sheets import Strip, save, sheet
 from unbraid.runs.latents import find_latent, latents_of
@@ -35,8 +36,7 @@ def command(folder: Path, by: str, model: Path | None, links: Path | None, out: 
     """
     run = Run(model or folder.with_name(f"{folder.resolve().name}-factors") / "model")
     latent = find_latent(latents_of(run), by)
-    channels, side, _ = run.config.data["image_shape"]
-    data = open_image_folder(side, folder, channels)
+    data = pictures_for(run, folder)
     values = encode_all(run.method(), data)[:, latent.index]
     order = values.argsort(stable=True)
     if links is not None:
@@ -46,7 +46,7 @@ def command(folder: Path, by: str, model: Path | None, links: Path | None, out: 
     shown = order[torch.linspace(0, len(order) - 1, min(len(order), COLUMNS * ROWS)).round().long()]
     strips = [
         Strip(f"{float(values[rows[0]]):.2f}", data.images_at(rows), f"to {float(values[rows[-1]]):.2f}")
-        for rows in shown.split(COLUMNS)
+        for rows in torch.split(shown, COLUMNS)
     ]
     title = f"{len(data):,} pictures by {latent.name}"
     click.echo(save(sheet(title, "from the lowest value to the highest, row by row", strips), target))
