@@ -52,7 +52,7 @@ def main(given: list[str] | None = None) -> None:
                        for width in widths]  # fmt: skip
             perfect = _scores(metric, settings, (factors - factors.mean(0)) / factors.std(0), factors, np.inf)
             for name in perfect:
-                if name.count(".") > 1 or name.endswith(LEFT_OUT):
+                if (name.count(".") > 1 and metric != "downstream") or name.endswith(LEFT_OUT):
                     continue
                 label = name.replace(metric, shown, 1)
                 cells = [f"{column[name]:.3f}" if name in column else "–" for column in [*columns, perfect]]

@@ -120,6 +120,8 @@ def test_what_is_wrong_with_one_run_is_said_of_that_run(run: Run, name: str, con
     table = load_runs(run.folder.parent)
     assert table["state"].tolist() == ["damaged", "done"]
     assert re.search(reason, table["reason"][0])
+    if name == "scores":
+        assert table["method"].tolist() == ["beta_vae", "beta_vae"], "what is known of it is still said"
 
 
 def test_names_that_cannot_be_printed_are_damage(run: Run) -> None:

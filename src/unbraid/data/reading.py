@@ -244,7 +244,7 @@ def _check_size(path: Path | str, size: int) -> None:
 @contextmanager
 def picture(source: Path | IO[bytes], name: Path | str, formats: Collection[str] = FORMATS) -> Iterator[Image.Image]:
     """A picture, not yet decoded: only in these formats, and of at most `PIXELS_LIMIT` pixels; `name` is for errors."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     if isinstance(source, Path):
         with opened(source) as file, picture(file, name, formats) as image:
@@ -253,7 +253,10 @@ def picture(source: Path | IO[bytes], name: Path | str, formats: Collection[str]
     with _decoding(name, "a picture"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
-            image = Image.open(source, formats=tuple(formats))
+            try:
+                image = Image.open(source, formats=tuple(formats))
+            except UnidentifiedImageError as error:
+                raise InputError(f"{name} cannot be read as a picture: expected {', '.join(formats)}") from error
         with image:
             if image.width * image.height > PIXELS_LIMIT:
                 size = f"{image.width:,} x {image.height:,} pixels"

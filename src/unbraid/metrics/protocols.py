@@ -271,7 +271,8 @@ _ALL = (
         },
         seconds=50.0,
     ),
-    # for thousands of codes: metrics that noise of that width does not raise, and that cost at most a minute
+    # for thousands of codes: at most a minute, and what noise of that width does not raise, but for dci by lasso, which
+    # is arbitrary where its informativeness is not above 0
     Protocol(
         "wide",
         {

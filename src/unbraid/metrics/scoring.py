@@ -44,7 +44,7 @@ def score(
     test: Pair | None = None,
     protocol: ProtocolLike = "dlib",
     rng: Rng = 0,
-    metrics: Iterable[str] | None = None,
+    metrics: Iterable[str] | str | None = None,
     confidence: float | None = None,
     resamples: int = 20,
     *,
@@ -185,7 +185,7 @@ def _has_names(factors: Any) -> bool:
     return isinstance(factors, Mapping) or hasattr(factors, "iloc")
 
 
-def _selected(protocol: Protocol, metrics: Iterable[str] | None) -> Protocol:
+def _selected(protocol: Protocol, metrics: Iterable[str] | str | None) -> Protocol:
     """The protocol with these metrics only; those it does not have are added with their defaults."""
     if metrics is None:
         return protocol

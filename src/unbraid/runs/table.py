@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +53,17 @@ def run_row(run: Run) -> dict[str, Any]:
         if not name.isprintable():
             row["run"] = printable(name)
             raise InputError("the folder's name holds characters that cannot be printed; rename it")
-        row |= _content(run)
+        for part in _content(run):
+            row |= part
     except Exception as error:  # the files may be anybody's
         row |= {"state": "damaged", "reason": printable(str(error))}
     return row
 
 
-def _content(run: Run) -> dict[str, Any]:
+def _content(run: Run) -> Iterator[dict[str, Any]]:
+    """The columns of a run, part by part: those before a fault are known."""
     config, state = run.config, run.state
-    row = {
+    yield {
         "id": config.id,
         "state": state["state"],
         "method": config.method,
@@ -72,15 +74,15 @@ def _content(run: Run) -> dict[str, Any]:
         "reason": None if state.get("reason") is None else printable(state["reason"]),
         "seconds": state.get("seconds"),
     }
-    row |= _named("settings", config.settings) | _named("terms", state.get("terms", {}))
+    yield _named("settings", config.settings) | _named("terms", state.get("terms", {}))
     if faults := run.faults(names=("config.json", "scores.json"), state=state):
         raise InputError(faults[0])
     try:
         scores = run.read_json("scores")
     except MissingError:
-        return row
+        return
     check(run.path("scores"), scores, {"scores": TERMS})
-    return row | _named("scores", scores["scores"])
+    yield _named("scores", scores["scores"])
 
 
 def _named(group: str, values: Mapping[str, Any]) -> dict[str, Any]:

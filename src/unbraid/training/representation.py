@@ -48,6 +48,7 @@ class Representation:
         """The factors (n, k), as floats with NaN for missing labels if there are any."""
         missing = self.factors < 0
         return self.factors.double().masked_fill(missing, torch.nan) if bool(missing.any()) else self.factors
+
     def __repr__(self) -> str:
         """`Representation(5,000 rows, 10 codes; shape 3, scale 6)`."""
         factors = ", ".join(f"{name} {size}" for name, size in zip(self.names, self.sizes, strict=True))
