@@ -82,7 +82,7 @@ SCALES = {
         own={"supervised": {"centred": True}},
     ),
     # 65 minutes on two cores. As in the paper digits are easy and backgrounds are hard: digits are larger, and
-    # each scene is dimmed and mixed with another, with up to 0.6 of the weight (`bench/contrastive_desk.py` tries others).
+    # each scene is dimmed and mixed with another, at most 0.6 of it (`bench/contrastive_desk.py` tries others).
     # Neither cropped nor mirrored: at 32x32 one location is few pixels from the next.
     "desk": Scale(
         steps=700,
