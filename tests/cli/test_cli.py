@@ -151,27 +151,56 @@ def test_codes_from_elsewhere_are_scored(digits: Path, here: Here) -> None:
     done = here("score", "codes.npz", "--protocol", "fast", "--importance")
     assert done.returncode == 0, done.stderr
     assert "protocol fast, seed 0, rows: 1,000 train, 500 test, 1,797 all" in done.stdout
-    record = json.loads((digits / "scores.json").read_text())
+    assert done.stdout.splitlines()[0] == "5 codes, 1 factor, 1,797 rows"
+    record = json.loads((digits / "codes.npz.scores.json").read_text())
     assert 0.05 < record["scores"]["mig"] < 0.3
     assert record["scores"]["dci.informativeness"] > 0.7
-    assert Image.open(digits / "importance.png").width > 800
-    again = here("score", "codes.csv", "--factors", "digit", "--protocol", "fast", "--out", "again.json")
+    assert record["noise"]["dci.informativeness"] < 0.2 < record["perfect"]["dci.informativeness"] == 1
+    assert list(record["details"]["dci"]["per_factor"]) == ["digit"]
+    assert Image.open(digits / "codes.npz.importance.png").width > 800
+    again = here("score", "codes.csv", "--factors", "digit", "--protocol", "fast", "--no-baseline", "--details")
     assert again.returncode == 0, again.stderr
-    assert json.loads((digits / "again.json").read_text())["scores"] == pytest.approx(record["scores"])
+    assert again.stdout.splitlines()[1].split() == ["score", "value"]
+    assert "per code" in again.stdout
+    assert json.loads((digits / "codes.csv.scores.json").read_text())["scores"] == pytest.approx(record["scores"])
 
 
 def test_scores_with_intervals_and_of_a_run(tmp_path: Path, here: Here) -> None:
     coarse = ("--set", "coarse=orientation=8,x=8,y=4")  # fewer classes to fit for DCI
     assert here("train", "beta_vae", *TRAIN, *coarse, "--protocol", "fast").returncode == 0
-    done = here("score", "run", "--metrics", "mig,irs", "--confidence", "0.9")
-    assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["score", "mig", "irs"]
+    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    assert here("score", "run", "--metrics", "mig").stdout.splitlines()[-1].endswith("run.scores.json")
+    assert (
+        here("score", "run/codes.npz", "--metrics", "mig").stdout.splitlines()[-1].endswith("run.codes.npz.scores.json")
+    )
+    assert {path: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before  # the run is as it was
+    done = here("score", "run", "--metrics", "mig,irs", "--confidence", "0.9", "--update")
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:4]] == ["score", "mig", "irs"]
+    assert done.stdout.splitlines()[1].split() == ["score", "value", "noise", "perfect", "low", "high"]
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())["scores"]
     assert scores["irs.low"] <= scores["irs"] <= scores["irs.high"]
     assert {"elbo", "kl", "total_correlation_sampled"} <= scores.keys()  # what only the training run could measure
     assert "dci.disentanglement" not in scores
 
 
+def test_an_encoder_in_a_file_is_scored_on_data(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "mine.py").write_text("def encode(images):\n    return images[:, :, ::8, ::8].flatten(1)\n")
+    command = ["score", "mine.py:encode", "--data", "dsprites", "--resolution", "32", "--samples", "600"]
+    done = here(*command, "--metrics", "mig,irs", "--ignore", "shape", "--types", "x=continuous")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "16 codes, 4 factors, 600 rows"
+    assert "note: mig: without the continuous factor 'x'" in done.stdout
+    record = json.loads((tmp_path / "mine.encode.dsprites.scores.json").read_text())
+    assert record["factors"] == {"scale": "ordered", "orientation": "ordered", "x": "continuous", "y": "ordered"}
+
+
 SCORE_BAD = [
+    (["mine.py:encode"], "mine.py:encode is an encoder; say which data to score it on with --data"),
+    (["mine.py:encode", "--data", "dsprites"], "there is no file mine.py"),
+    (["codes.npz", "--data", "dsprites"], "--data is for encoders (FILE.py:NAME, TorchScript, ONNX)"),
+    (["codes.npz", "--update"], "--update is for a run"),
+    (["codes.npz", "--types", "digit=word"], "the type of factor 'digit' is 'word'; expected classes, ordered"),
+    (["codes.npz", "--ignore", "digt"], "codes.npz has no column 'digt'; did you mean 'digit'?"),
     (["nothing.npz"], "nothing.npz does not exist"),
     (["codes.npz", "--protocol", "dlb"], "there is no protocol 'dlb'; did you mean 'dlib'?"),
     (["codes.npz", "--metrics", "mg"], "there is no metric 'mg'; did you mean 'mig'?"),

@@ -38,7 +38,7 @@ def test_every_setting_that_is_a_file_is_declared_as_one() -> None:
     assert named == {name for wrapper in WRAPPERS for name in wrapper.user_files}
     own = {name: entry.user_files for name, entry in CATALOGUE.items() if entry.user_files}
     assert {name: set(files) for name, files in own.items()} == {
-        "celeba": {"path", "attributes"}, "image_folder": {"path"},
+        "celeba": {"path", "attributes"}, "image_folder": {"path", "factors"}, "hugging_face": {"path"},
         "scream_dsprites": {"painting"}, "mnist_stl10": {"backgrounds"}
     }  # fmt: skip
     for name, files in own.items():

@@ -32,8 +32,8 @@ def test_the_chosen_model_has_the_setting_with_the_best_mean_score(tmp_path: Pat
         for seed in (0, 1)
     )
     chosen = Chosen.of(tiny(2, protocol=metrics), candidates, "beta", "mig")
-    tally, _ = run([chosen], tmp_path)
-    assert tally.states["done"] == 5
+    tally, said = run([chosen], tmp_path)
+    assert tally.states["done"] == 5, said
     trained = {job.id: Run(next((tmp_path / "jobs").glob(f"*-{job.id}"))) for job in (*candidates, chosen)}
     means = {
         beta: np.mean([trained[job.id].read_json("scores")["scores"]["mig"] for job in candidates

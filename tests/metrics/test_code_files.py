@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
+from unbraid.data.labels import as_labels, together
 from unbraid.errors import InputError
-from unbraid.metrics.code_files import read_codes
+from unbraid.metrics.code_files import CodeTable, from_anndata, read_codes
 
 
 def test_an_npz_with_and_without_names_and_a_test_set(tmp_path: Path) -> None:
@@ -14,27 +19,97 @@ def test_an_npz_with_and_without_names_and_a_test_set(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", codes=codes, factors=factors)
     found = read_codes(tmp_path / "a.npz")
     assert np.array_equal(found.codes, codes)
-    assert found.factors.shape == (5, 1)
-    assert (found.names, found.test) == (["0"], None)
+    assert (list(found.factors), found.test, found.code_names) == (["0"], None, ["0", "1", "2"])
     np.savez(tmp_path / "b.npz", codes=codes, factors=factors, names=["digit"], test_codes=codes, test_factors=factors)
     found = read_codes(tmp_path / "b.npz")
-    assert found.names == ["digit"]
+    assert list(found.factors) == ["digit"]
     assert found.test is not None
+
+
+def labels(found: CodeTable) -> list[list[float]]:
+    return as_labels(found.factors).values.tolist()
 
 
 def test_a_csv_numbers_words(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("z0,shape,z1,size\n0.5,heart,1,3\n0.25,square,2,4\n0,heart,3,3\n")
     found = read_codes(tmp_path / "a.csv", ["shape", "size"])
     assert found.codes.tolist() == [[0.5, 1], [0.25, 2], [0, 3]]
-    assert found.factors.tolist() == [[0, 3], [1, 4], [0, 3]]
-    assert found.names == ["shape", "size"]
+    assert labels(found) == [[0, 3], [1, 4], [0, 3]]
+    assert as_labels(found.factors).types == ("classes", "ordered")
+    assert list(found.factors) == ["shape", "size"]
+    assert found.code_names == ["z0", "z1"]
 
 
 def test_a_csv_keeps_numbers_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("z,size,on,word\n1,0.5,True,b\n2,0.25,False,a\n3,4,True,b\n")
     found = read_codes(tmp_path / "a.csv", ["size", " on", "word"])
-    assert found.factors.tolist() == [[0.5, 1, 1], [0.25, 0, 0], [4, 1, 1]]  # words by the alphabet
-    assert found.names == ["size", "on", "word"]
+    assert labels(found) == [[0.5, 1, 1], [0.25, 0, 0], [4, 1, 1]]  # words by the alphabet
+    assert as_labels(found.factors).types == ("continuous", "classes", "classes")
+    assert list(found.factors) == ["size", "on", "word"]
+
+
+def test_columns_are_chosen_by_name_and_wildcard(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("z0,z1,digit,time,note,style\n1,2,3,4,a,x\n5,6,7,8,b,y\n")
+    found = read_codes(tmp_path / "a.csv", ["digit"], codes=["z*"])
+    assert (found.code_names, list(found.factors)) == (["z0", "z1"], ["digit"])
+    found = read_codes(tmp_path / "a.csv", ["digit", "style"], ignore=["note", "z1", "style"])
+    assert (found.code_names, list(found.factors)) == (["z0", "time"], ["digit"])
+    codes = np.arange(6.0).reshape(2, 3)
+    np.savez(tmp_path / "a.npz", codes=codes, factors=np.ones((2, 2)), names=["x", "y"], code_names=["a", "b", "c"])
+    found = read_codes(tmp_path / "a.npz", ignore=["x", "b"])
+    assert (found.code_names, list(found.factors)) == (["a", "c"], ["y"])
+    assert found.codes.tolist() == [[0, 2], [3, 5]]
+    np.savez(tmp_path / "b.npz", codes=codes, factors=np.ones((2, 2)))
+    assert read_codes(tmp_path / "b.npz", ignore=["0"]).codes.shape == (2, 3)  # the factor, not the code
+    for arguments, message in (
+        ({"codes": ["y*"]}, "a.csv has no column 'y\\*'"),
+        ({"codes": ["digit"]}, "'digit' is in --codes and in --factors"),
+        ({"ignore": ["*"]}, "no column of a.csv remains for codes"),
+        ({"ignore": ["note", "style", "digit"]}, "no column of a.csv remains for factors"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_codes(tmp_path / "a.csv", ["digit"], **arguments)
+    with pytest.raises(InputError, match=r"nothing remains of a.npz"):
+        read_codes(tmp_path / "a.npz", ignore=["x", "y"])
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """pandas would call the second digit.1, which would then be a code that tells the factor."""
+    (tmp_path / "a.csv").write_text("z,digit,digit\n1,2,2\n3,4,4\n")
+    with pytest.raises(InputError, match=r"^a.csv has 2 columns called 'digit'; expected different names$"):
+        read_codes(tmp_path / "a.csv", ["digit"])
+    (tmp_path / "b.csv").write_text("z,digit,digit.1\n1,2,2\n3,4,4\n")
+    assert read_codes(tmp_path / "b.csv", ["digit"]).code_names == ["z", "digit.1"]
+
+
+def test_a_missing_label_is_kept_as_missing(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("z0,shape,size\n0.5,heart,1\n0.25,,2\n1,square,\n")
+    found = as_labels(read_codes(tmp_path / "a.csv", ["shape", "size"]).factors)
+    assert found.complete.tolist() == [True, False, False]
+    assert found.types == ("classes", "ordered")
+
+
+@dataclass
+class Cells:
+    """The parts of AnnData that are read."""
+
+    X: Any
+    obs: pd.DataFrame
+    obsm: dict[str, Any]
+    var_names: list[str]
+
+
+def test_annotated_cells() -> None:
+    obs = pd.DataFrame({"type": pd.Categorical(["b", "t", "b"]), "age": [1.5, 2.5, 3.25]})
+    cells = Cells(csr_matrix(np.eye(3)), obs, {"X_pca": np.ones((3, 2))}, ["g0", "g1", "g2"])
+    found = from_anndata(cells, Path("a.h5ad"), ["type", "age"], ignore=["g1"])
+    assert found.code_names == ["g0", "g2"]
+    assert as_labels(found.factors).types == ("classes", "continuous")
+    assert from_anndata(cells, Path("a.h5ad"), ["type"], ["X_pca"]).code_names == ["X_pca_0", "X_pca_1"]
+    with pytest.raises(InputError, match="--codes is 'X_umap'; expected one of obsm: X_pca"):
+        from_anndata(cells, Path("a.h5ad"), ["type"], ["X_umap"])
+    with pytest.raises(InputError, match=r"say which columns of obs are factors with --factors; it has type, age"):
+        from_anndata(cells, Path("a.h5ad"), [])
 
 
 def test_the_row_numbers_that_pandas_writes_are_no_code(tmp_path: Path) -> None:
@@ -51,9 +126,9 @@ def test_an_npz_of_words_numbers_them_alike_in_both_sets(tmp_path: Path) -> None
     codes = np.zeros((2, 1))
     np.savez(tmp_path / "a.npz", codes=codes, factors=["b", "c"], test_codes=codes, test_factors=["c", "a"])
     found = read_codes(tmp_path / "a.npz")
-    assert found.factors.tolist() == [[1], [2]]
     assert found.test is not None
-    assert found.test[1].tolist() == [[2], [0]]
+    both, cut = together(found.factors, found.test[1])
+    assert (both.values.tolist(), cut) == ([[1], [2], [2], [0]], 2)
 
 
 def test_bad_files_are_named(tmp_path: Path) -> None:
@@ -72,7 +147,7 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "pickle.npz", codes=np.array([{}], dtype=object), factors=np.zeros(1), allow_pickle=True)
     cases: list[tuple[str, list[str], str]] = [
         ("nothing.npz", [], "does not exist; expected a run folder"),
-        ("a.txt", [], "is not an .npz, .csv or .parquet file"),
+        ("a.txt", [], "is not a file of .npz, .csv, .parquet, .h5ad"),
         ("bad.npz", [], "is not an .npz file despite its name; numpy.savez writes them"),
         ("text.npz", [], "is not an .npz file despite its name; numpy.savez writes them"),
         ("pickle.npz", [], "holds Python objects, which are not read; expected codes and factors"),
@@ -84,13 +159,12 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         ("a.csv", [], "say which columns of a.csv are factors with --factors; it has z0, shape, note"),
         ("a.csv", ["shap"], "has no column 'shap'; did you mean 'shape'"),
         ("a.csv", ["shape"], "column 'note' of a.csv is not numeric"),
-        ("a.csv", ["shape", "note"], "column 'shape' of a.csv is empty or not a number in line 3; expected a value"),
         ("a.csv", ["shape", "shape"], "--factors names 'shape' twice"),
         ("semicolons.csv", ["shape"], "has one column, 'z0;shape'; expected columns separated by commas"),
         ("rows.csv", ["shape"], "rows.csv has column names but no rows"),
         ("holes.csv", ["shape"], "column 'z0' of holes.csv is empty or not a number in line 3; expected a value"),
         ("inf.csv", ["shape"], "column 'z0' of inf.csv is inf in line 3; expected a value in every row"),
-        ("a.csv", ["z0", "shape", "note"], "expected at least one column of codes"),
+        ("a.csv", ["z0", "shape", "note"], "no column of a.csv remains for codes"),
     ]
     for name, factors, message in cases:
         with pytest.raises(InputError, match=message):

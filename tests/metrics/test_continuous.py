@@ -25,30 +25,51 @@ NEEDING = ["mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", 
 QUICK = {"sap": {"predictor": "r2"}, "irs": {}, "infomec": {}, "retrieved_factors": {}}
 
 
+CONTINUOUS = MIXED[:, [0, 2]]
+
+
 def test_a_named_protocol_leaves_out_what_needs_classes_and_says_so() -> None:
-    found = score(CODES, MIXED)
+    found = score(CODES, CONTINUOUS)
     assert set(found) == {
         "irs", "total_correlation", "wasserstein_correlation", "wasserstein_correlation.normalised",
         "code_information", "active_units",
     }  # fmt: skip
     assert found.notes == [
-        f"left out {', '.join(NEEDING)}: factors column 0 is continuous ({MIXED[0, 0]:g} at row 0); "
+        f"left out {', '.join(NEEDING)}: factor '0' is continuous ({MIXED[0, 0]:g} at row 0); "
         "protocol 'continuous' has metrics for such factors"
     ]
+    with pytest.raises(KeyError, match=r"^there is no score 'mig': factor '0' is continuous"):
+        found["mig"]
+    with pytest.raises(InputError, match=r"^there is no score 'med': ask for it with metrics=\['med'\]$"):
+        found["med"]
+    with pytest.raises(InputError, match=r"^there is no score 'irx'; did you mean 'irs'\?$"):
+        found["irx"]
+    assert found.get("mig") is None
+
+
+def test_a_continuous_factor_is_left_out_of_what_needs_classes_and_the_others_stay() -> None:
+    quick = ["mig", "sap", "modularity", "irs"]
+    found = score(CODES, pd.DataFrame(MIXED, columns=["x", "shape", "size"]), metrics=quick)
+    train = score(CODES, MIXED[:, 1], metrics=["mig"])
+    assert found["mig"] == train["mig"] > 0.5
+    assert found.notes[0] == "mig, sap, modularity: without the continuous factors 'x', 'size'"
+    assert np.isnan(found.arrays["mig"]["information"]).any(0).tolist() == [True, False, True]
+    assert found.details()["mig"]["per_factor"] == {"x": None, "shape": pytest.approx(found["mig"]), "size": None}
+    assert found.arrays["irs"]["robustness"].shape == (3, 3)
 
 
 @pytest.mark.parametrize("metric", NEEDING)
 def test_a_metric_that_was_chosen_is_refused(metric: str) -> None:
     """With the row as it was given, though the rows are shuffled."""
-    line = rf"^factors column 0 is continuous \({MIXED[0, 0]:g} at row 0\); {metric}.*; or use protocol 'continuous'$"
+    line = rf"^factor '0' is continuous \({MIXED[0, 0]:g} at row 0\); {metric}.*; or use protocol 'continuous'$"
     with pytest.raises(InputError, match=line):
-        score(CODES, MIXED, metrics=["irs", metric])
+        score(CODES, CONTINUOUS, metrics=["irs", metric])
     with pytest.raises(InputError, match=line):
-        score(CODES, MIXED, protocol={metric: {}})
+        score(CODES, CONTINUOUS, protocol={metric: {}})
 
 
 def test_intervals_of_what_is_left() -> None:
-    found = score(CODES, MIXED, protocol="fast", confidence=0.9, resamples=3)
+    found = score(CODES, CONTINUOUS, protocol="fast", confidence=0.9, resamples=3)
     assert found["irs.low"] <= found["irs"] <= found["irs.high"]
     assert len(found.notes) == 1
 
@@ -118,7 +139,7 @@ def test_infomec_of_continuous_factors_is_that_of_its_authors() -> None:
     factors = MIXED[:, [0, 2]]
     codes = CODES @ np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.3, 0.0, 1.0]])
     told = np.array([mutual_info_regression(codes, v, n_neighbors=10, random_state=0) for v in factors.T])
-    found = infomec(codes, factors)
+    found = infomec(codes, factors, test=(codes, factors))  # they measure on the rows they fit
     n = told / (digamma(300) - digamma(10))  # theirs is 3 % less, from noise; the same for all factors, it cancels
     np.testing.assert_allclose(found.arrays["information"], n.T, atol=1e-6)
     assert found["infom"] == pytest.approx((np.mean(n.max(0) / n.sum(0)) - 1 / 2) / (1 - 1 / 2), abs=1e-5)
@@ -171,6 +192,7 @@ def test_the_command_scores_continuous_factors(tmp_path: Path, suffix: str, monk
         file.write_bytes(b"")
         monkeypatch.setattr(pd, "read_parquet", lambda path: table)  # which needs pyarrow
     columns = [] if suffix == ".npz" else ["--factors", "x,shape,size"]
+    ignored = [] if suffix == ".npz" else ["--ignore", "shape,size"]
     command = ["score", str(file), *columns, "--protocol", "continuous", "--metrics", "sap,irs,infomec"]
     found = CliRunner().invoke(app, command, catch_exceptions=False)
     assert found.exit_code == 0
@@ -178,8 +200,9 @@ def test_the_command_scores_continuous_factors(tmp_path: Path, suffix: str, monk
     for name, value in expected.items():
         assert f"{name} " in found.output
         assert f"{value:.4f}" in found.output
-    with pytest.raises(InputError, match=r"^factors column 0 is continuous"):
-        CliRunner().invoke(app, [*command[:-1], "mig"], catch_exceptions=False)
+    alone = ["--factors", "x"] if columns else ["--ignore", "shape,size"]
+    with pytest.raises(InputError, match=r"^factor 'x' is continuous"):
+        CliRunner().invoke(app, ["score", str(file), *alone, *ignored, "--metrics", "mig"], catch_exceptions=False)
 
 
 def test_sap_of_classes_and_ordered_factors() -> None:

@@ -35,4 +35,4 @@ def test_importing_the_metrics_loads_only_numpy(program: str) -> None:
 def test_scoring_arrays_loads_no_torch() -> None:
     loaded = loaded_by(SCORING)
     assert {"numpy", "sklearn", "lightgbm"} <= loaded
-    assert not loaded & {"torch", "unbraid.data", "unbraid.methods", "unbraid.runs"}
+    assert not loaded & {"torch", "unbraid.data.factors", "unbraid.methods", "unbraid.runs"}

@@ -82,7 +82,24 @@ def test_explicitness_is_the_log_loss_against_that_of_knowing_nothing() -> None:
             model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=1000).fit(inputs, factor)
             losses.append(log_loss(factor, model.predict_proba(inputs)))
         expected.append(1 - losses[0] / losses[1])
-    np.testing.assert_allclose(infomec(CODES, FACTORS).arrays["explicitness"], expected, atol=1e-3)
+    found = infomec(CODES, FACTORS, test=(CODES, FACTORS))  # the authors measure on the rows they fit
+    np.testing.assert_allclose(found.arrays["explicitness"], expected, atol=1e-3)
+
+
+def test_wide_noise_is_not_explicit() -> None:
+    """On the rows it was fitted to it would be, since 300 codes separate 400 rows."""
+    rng = np.random.default_rng(0)
+    codes, factors = rng.normal(size=(600, 300)), np.column_stack([FACTORS[:600], rng.normal(size=600)])
+    assert infomec(codes, factors)["infoe"] < 0.01
+    assert infomec(codes, factors, test=(codes, factors))["infoe"] > 0.5
+
+
+def test_a_test_row_of_an_unknown_value_counts_as_a_guess() -> None:
+    codes, factor = np.repeat([-1.0, 1.0], 50)[:, None], np.repeat([0, 1], 50)
+    seen = infomec(codes, factor, test=(codes, factor)).arrays["explicitness"][0]
+    half = infomec(codes, factor, test=(codes, np.where(np.arange(100) % 2, factor, 7))).arrays["explicitness"][0]
+    assert seen > 0.99
+    assert half == pytest.approx(0.5, abs=0.01)
 
 
 def test_inactive_codes_are_left_out() -> None:

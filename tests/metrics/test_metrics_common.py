@@ -123,6 +123,8 @@ KINDS = [
     one("jemmig", 1, 0, 0.15, falls=("jemmig",), continuous="binned"),
     one("dcimig", 1, 0, falls=("dcimig",), continuous="binned"),
     one("med", 1, 0, falls=("med",), continuous="binned"),
+    one("mcc", 1, 0, 0.12, falls=("mcc",), continuous="taken"),
+    one("linear_r2", 1, 0, 0.05, moves=1e-6, low=-1, continuous="taken"),
     Kind(
         "retrieved_factors",
         {"bonferroni": True},

@@ -23,19 +23,23 @@ COMMANDS = {
     "compare": "Compare a method with others in one command, and write a page about it.",
     "data": "List, show and fetch data sets.",
     "demo": "Train two methods on two data sets drawn here, and open the models as a page with sliders.",
-    "encode": "Write the codes of a run's whole data set to an .npy file.",
+    "discover": "Find the factors of a folder of pictures.",
+    "encode": "Write the codes of a run's whole data set, or of other pictures, to a file.",
     "entangle": "Write entangled codes with the same marginals, and score both.",
     "explore": "Open a run as a page with sliders, or several as a gallery.",
     "export": "Write the encoder and the decoder of a run for use elsewhere, checked against PyTorch.",
     "import": "Read the results of disentanglement_lib into a table of models.",
+    "label": "Name the latents of a run, or read attributes of your own from them.",
+    "metrics": "List all metrics: what each asks, what noise and perfect codes score, and what it costs.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
     "report": "Write a page about a study or any folder of runs.",
     "retrieve": "Show the nearest neighbours of images by each feature of a run's codes.",
     "rpu": "Find the factors of a data set a few at a time, without labels.",
     "runs": "List the runs below a folder.",
-    "score": "Score codes against factors, from a file or a run.",
+    "score": "Score an encoder, the codes of a file, or a run.",
     "show": "Write pictures of a run: reconstructions, and what each latent does.",
+    "sort": "Show the pictures of a folder in the order of a factor.",
     "study": "Run, watch and list studies.",
     "train": "Train a method; run it again to resume.",
 }
@@ -43,9 +47,9 @@ COMMANDS = {
 
 SECTIONS = {
     "Data": ("data",),
-    "Train": ("demo", "train", "population", "rpu"),
-    "Measure": ("score", "probe", "entangle", "encode", "export", "import"),
-    "Look": ("show", "explore", "retrieve", "runs", "report"),
+    "Train": ("demo", "discover", "train", "population", "rpu"),
+    "Measure": ("score", "metrics", "probe", "entangle", "encode", "export", "import"),
+    "Look": ("show", "explore", "retrieve", "sort", "label", "runs", "report"),
     "Study": ("compare", "study"),
 }
 """How the commands are listed."""
@@ -67,7 +71,7 @@ def app() -> None:
     """A laboratory for disentangled representation learning."""
 
 
-RESUMED = ("compare", "data get", "demo", "population", "rpu", "study run", "train")
+RESUMED = ("compare", "data get", "demo", "discover", "population", "rpu", "study run", "train")
 """Commands that resume when they are run again."""
 
 

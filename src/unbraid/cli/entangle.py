@@ -45,9 +45,7 @@ def command(
     path = out or (source.parent if run is None else source) / "entangled.npz"
     if path.suffix != ".npz":
         raise InputError(f"{path} is not an .npz file; the codes are written as one")
-    codes, labels = np.asarray(table.codes), np.asarray(table.factors)
-    if table.test is not None:  # one map for all rows; the scores split them again
-        codes, labels = (np.concatenate(both) for both in zip((codes, labels), table.test, strict=True))
+    codes, labels = table.whole()  # one map for all rows; the scores split them again
     mixed = entangle(codes, alpha, rng=seed)
     chosen = metrics.split(",") if metrics else None
     before, after = (score(one, labels, None, protocol, seed, chosen) for one in (codes, mixed))
@@ -60,5 +58,5 @@ def command(
     for note in dict.fromkeys([*before.notes, *after.notes]):
         click.echo(f"note: {note}")
     with written(path) as part, part.open("wb") as file:
-        np.savez(file, codes=mixed, factors=labels, names=np.asarray(table.names))
+        np.savez(file, codes=mixed, factors=labels.values, names=np.asarray(labels.names))
     click.echo(path)

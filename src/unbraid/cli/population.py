@@ -15,6 +15,7 @@ from unbraid.cli._group import PATH, say
 from unbraid.cli._methods import MethodGroup
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
+from unbraid.own import label
 from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, search_space
 
 _DEFAULTS = PopulationConfig()
@@ -68,7 +69,8 @@ def _population(method: str, names: set[str], **options: Any) -> None:
     space = _space(method, given, options)
     rules = {str(rule.name): options[str(rule.name)] for rule in _RULES}
     config = PopulationConfig(**{**rules, "size": _size(options, space)}, space=space)
-    out = options["out"] or Path("runs") / f"population-{method}-{options['data']}-{score.name}-{config.seed}"
+    name = "-".join(label(part) for part in (method, options["data"], score.name))
+    out = options["out"] or Path("runs") / f"population-{name}-{config.seed}"
     with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         history = evolve(
             method, data, config, out, score=score, settings=given, precision=options["precision"],

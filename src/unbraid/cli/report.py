@@ -52,5 +52,5 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    path = write_report(folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file)
+    path = write_report(folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file, say)
     click.echo(path)

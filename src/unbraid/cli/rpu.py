@@ -17,6 +17,7 @@ from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.methods import method_class
 from unbraid.methods.vae import AutoencoderConfig
+from unbraid.own import label
 from unbraid.search import PopulationConfig, RPUConfig, rpu
 from unbraid.search.reduction import ReductionConfig
 
@@ -88,7 +89,7 @@ def _rpu(**options: Any) -> None:
         reduction=_reduction(options["reduce"]),
         seed=options["seed"],
     )  # fmt: skip
-    out = options["out"] or Path("runs") / f"rpu-{method}-{options['data']}-{config.seed}"
+    out = options["out"] or Path("runs") / f"rpu-{label(method)}-{label(options['data'])}-{config.seed}"
     with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
         result = rpu(
             data, config, out, method=method, settings=settings, precision=options["precision"],

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unbraid.data.array_data import ArrayData
     from unbraid.data.catalogue import CATALOGUE, load
     from unbraid.data.factors import FactorData, Rows
     from unbraid.data.wrappers.codes import CodeData
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from unbraid.data.wrappers.tasks import RandomTasks, TargetData, TaskData
 
 __all__ = [
-    "CATALOGUE", "CodeData", "Correlated", "FactorData", "HeldOut", "PairData", "RandomTasks", "Rows", "Subset",
-    "TargetData", "TaskData", "load", "split",
+    "CATALOGUE", "ArrayData", "CodeData", "Correlated", "FactorData", "HeldOut", "PairData", "RandomTasks", "Rows",
+    "Subset", "TargetData", "TaskData", "load", "split",
 ]  # fmt: skip
 
 _MODULES = {
+    "ArrayData": "array_data",
     "CATALOGUE": "catalogue", "load": "catalogue", "FactorData": "factors", "Rows": "factors",
     "CodeData": "wrappers.codes", "Correlated": "wrappers.correlated", "HeldOut": "wrappers.held_out",
     "PairData": "wrappers.pairs", "Subset": "wrappers.subset", "split": "wrappers.subset",

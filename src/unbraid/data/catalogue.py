@@ -18,6 +18,7 @@ from unbraid.data.sets import (
     dsprites,
     dsprites_official,
     flowers102,
+    hugging_face,
     image_folder,
     mnist,
     mnist_stl10,
@@ -53,6 +54,7 @@ _SETS: tuple[DataSet, ...] = (
     flowers102.DECLARED,
     celeba.DECLARED,
     image_folder.DECLARED,
+    hugging_face.DECLARED,
 )
 GROUP = "unbraid.data"  # of entry points
 CATALOGUE: dict[str, DataSet] = {entry.name: entry for entry in _SETS}

@@ -16,6 +16,7 @@ import torch
 from torch import Generator, Tensor
 
 from unbraid.arguments import need_whole
+from unbraid.data.labels import Labels, as_labels
 from unbraid.errors import InputError, nearest, shown
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ LISTED = 12  # factors that `repr` lists
 Rng = Generator | np.random.Generator | int | None
 Table = Tensor | np.ndarray[Any, Any] | Sequence[Sequence[int]]  # factors (n, k)
 Index = Tensor | np.ndarray[Any, Any] | Sequence[int]  # rows (n,)
+CLASSES = {
+    "background_color", "category", "class", "colour", "digit", "object", "object_color", "object_shape", "shape",
+}  # fmt: skip
+"""The factors of the data sets here whose values have no order."""
 _DIGESTED = 64_000_000  # bytes of images that a digest reads at most
 
 
@@ -87,6 +92,8 @@ class FactorData(ABC):
     tasks: tuple[int, ...] = ()  # for supervised data, the classes of each task; 1 where its target is a number
     codes: int = 0  # dimensions of the codes in a batch, where it holds some
     held_out: FactorData | None = None  # rows kept for testing
+    missing: int = 0  # rows without some label; their factor is -1
+    labels: Labels | None = None  # the factors of every row with their types, where they are the user's own
     _cumulative: Tensor | None = None
 
     @abstractmethod
@@ -150,6 +157,13 @@ class FactorData(ABC):
         """The factors of these rows: (n,) in, int64 (n, k) out."""
         return self.from_grid(self.check_index(index))
 
+    def labels_at(self, index: Index) -> Labels:
+        """The factors of these rows with their names and types."""
+        if self.labels is not None:
+            return self.labels.rows(self.check_index(index).numpy())
+        types = dict.fromkeys((name for name in self.names if name in CLASSES), "classes")
+        return as_labels(self.factors_at(index), self.names, types)
+
     def index_of(self, factors: Table) -> Tensor:
         """The first row that has these factors: (n, k) in, int64 (n,) out."""
         return self.to_grid(self.check_factors(factors))
@@ -196,6 +210,11 @@ class FactorData(ABC):
         if name not in self.names:
             raise InputError(f"there is no factor '{name}'{nearest(name, self.names)}")
         return self.names.index(name)
+
+    def need_labels(self, what: str) -> None:
+        """Refuse missing labels; `what` says what needs them."""
+        if self.missing:
+            raise InputError(f"{what} need every label, and {self.missing:,} rows have missing ones; expected none")
 
     def check_factors(self, factors: Table) -> Tensor:
         """`factors` as int64 (n, k), or an InputError that names the factor that is out of range."""

@@ -1,11 +1,11 @@
 """The folder of a study.
 
-    study.json           its name, scale and own code, so that `status` and `report` need only the folder
-    code/                copies of the user's own code: of the study's file, of methods, …
-    plan.json            the jobs that the study has now: ids, labels, and about how long each takes
-    jobs/LABEL-ID/       the results of a job: for a training run, the run
-    leases/ID            a file that the process working on a job keeps locked
-    damaged/             folders with damaged files, set aside before their jobs ran again
+study.json           its name, scale and own code, so that `status` and `report` need only the folder
+code/                copies of the user's own code: of the study's file, of methods, …
+plan.json            the jobs that the study has now: ids, labels, and about how long each takes
+jobs/LABEL-ID/       the results of a job: for a training run, the run
+leases/ID            a file that the process working on a job keeps locked
+damaged/             folders with damaged files, set aside before their jobs ran again
 """
 
 from __future__ import annotations

@@ -101,7 +101,16 @@ class Method(nn.Module, ABC):
         return None
 
     def encode(self, images: Tensor) -> Tensor:
-        """The codes of uint8 images (n, C, H, W): float32 (n, d)."""
+        """The codes of images (n, C, H, W), uint8 or floats in [0, 1]: float32 (n, d)."""
+        expected = f"expected uint8, or floats in [0, 1], of shape (n, {', '.join(map(str, self.spec.image_shape))})"
+        if tuple(images.shape[1:]) != tuple(self.spec.image_shape):
+            raise InputError(f"images have shape {tuple(images.shape)}; {expected}")
+        if images.dtype != torch.uint8:
+            if not images.is_floating_point():
+                raise InputError(f"images are {images.dtype}; {expected}")
+            if len(images) and not (float(images.min()) >= 0 and float(images.max()) <= 1):
+                raise InputError(f"images go from {float(images.min()):g} to {float(images.max()):g}; {expected}")
+            images = images * 255
         return self.encoding({"images": images}).codes
 
     # What learners are made of

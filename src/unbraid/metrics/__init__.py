@@ -17,6 +17,7 @@ from unbraid.metrics.code_information import code_information
 from unbraid.metrics.dci import dci
 from unbraid.metrics.dci_es import dci_es
 from unbraid.metrics.dcimig import dcimig
+from unbraid.metrics.declaration import Metric
 from unbraid.metrics.downstream import downstream
 from unbraid.metrics.entangle import entangle
 from unbraid.metrics.explicitness import explicitness
@@ -24,15 +25,18 @@ from unbraid.metrics.factor_vae_score import factor_vae_score
 from unbraid.metrics.infomec import infomec
 from unbraid.metrics.irs import irs
 from unbraid.metrics.jemmig import jemmig
+from unbraid.metrics.linear_r2 import linear_r2
+from unbraid.metrics.mcc import mcc
 from unbraid.metrics.med import med
 from unbraid.metrics.mig import mig
 from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
 from unbraid.metrics.probes import probes
-from unbraid.metrics.protocols import METRICS, PROTOCOLS, Metric, Protocol, ProtocolLike, as_protocol
+from unbraid.metrics.protocols import METRICS, PROTOCOLS, Protocol, ProtocolLike, as_protocol
 from unbraid.metrics.retrieved_factors import retrieved_factors
 from unbraid.metrics.sap import sap
-from unbraid.metrics.scoring import ScoreTable, score
+from unbraid.metrics.score_table import ScoreTable
+from unbraid.metrics.scoring import score
 from unbraid.metrics.total_correlation import total_correlation
 from unbraid.metrics.udr import udr
 from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
@@ -59,6 +63,8 @@ __all__ = [
     "infomec",
     "irs",
     "jemmig",
+    "linear_r2",
+    "mcc",
     "med",
     "mig",
     "mig_sup",

@@ -12,6 +12,10 @@ from unbraid.errors import InputError
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator | int | None
 Pair = tuple[Any, Any]  # codes and factors
+LARGEST = 1e40  # that a code may be: more than any float32
+SMALLEST = 1e-100  # a smaller code is 0
+EXACT = 2**53  # larger whole numbers are not exact as floats
+DENSE = 4 << 30  # bytes that a sparse matrix may take when it is written out
 
 
 class Scores(dict[str, float]):
@@ -32,13 +36,17 @@ def generator(rng: Rng) -> np.random.Generator:
 
 
 class ContinuousFactorError(InputError):
-    """A metric that needs classes received a continuous factor; `remedy` says what to do instead."""
+    """A metric that needs classes received a continuous factor; `remedy` says what to do instead.
 
-    def __init__(self, factors: Array, column: int, remedy: str, name: str = "factors") -> None:
+    `rows` are the numbers of the rows as they were given, where these are a selection.
+    """
+
+    def __init__(self, factors: Array, column: int, remedy: str, name: str = "", rows: Array | None = None) -> None:
         values = factors[:, column]
-        row, count = np.flatnonzero(_fractions(values))[0], len(np.unique(values))
+        row, count = int(_fractions(values).argmax()), len(np.unique(values))
         self.column, self.remedy = column, remedy
-        self.problem = f"{name} column {column} is continuous ({values[row]:g} at row {row})"
+        given = row if rows is None else rows[row]
+        self.problem = f"{name or f'factors column {column}'} is continuous ({values[row]:g} at row {given})"
         self.hint = ""
         if count <= min(64, len(values) / 10):  # probably the values of a grid: 0.5, 0.6, … 1.0
             self.hint = f"; or number its {count} values: numpy.unique(column, return_inverse=True)[1]"
@@ -46,17 +54,38 @@ class ContinuousFactorError(InputError):
 
 
 def as_codes(codes: Any, name: str = "codes") -> Array:
-    """Codes as float64 (n, d). An InputError names the column that is wrong."""
-    return _finite(_as_table(codes, name).astype(np.float64), name)
+    """Codes as float64 (n, d). An InputError names the column that is wrong.
+
+    Numbers beyond 1e40 are refused, because solvers do not end or overflow, and those below 1e-100 are 0, because
+    their squares are.
+    """
+    table = _finite(_as_table(codes, name).astype(np.float64), name)
+    size = np.abs(table)
+    if size.max() > LARGEST:
+        row, column = np.argwhere(size > LARGEST)[0]
+        raise InputError(
+            f"{name} column {column} is {table[row, column]:g} at row {row}; expected at most {LARGEST:g}: rescale them"
+        )
+    table[size < SMALLEST] = 0.0
+    return table
 
 
 def as_factors(factors: Any, name: str = "factors") -> Array:
     """Factors (n, k): int64 if all values are whole numbers, else float64."""
     table = _as_table(factors, name)
     if table.dtype.kind != "f":
-        return table.astype(np.int64)
+        return _exact(table)
     table = _finite(table.astype(np.float64), name)
     return table if continuous(table).any() else table.astype(np.int64)
+
+
+def _exact(table: Array) -> Array:
+    """Whole numbers as int64 that floats hold exactly: a column with larger ones is numbered in increasing order."""
+    columns = []
+    for column in table.T:
+        exact = table.dtype.kind == "b" or max(abs(int(column.min())), abs(int(column.max()))) < EXACT
+        columns.append(column.astype(np.int64) if exact else np.unique(column, return_inverse=True)[1])
+    return np.stack(columns, 1)
 
 
 def continuous(factors: Array) -> Array:
@@ -68,14 +97,14 @@ def continuous(factors: Array) -> Array:
 
 def _fractions(values: Array) -> Array:
     """Which numbers are not whole, or too large to tell."""
-    return np.asarray((values != np.round(values)) | (np.abs(values) >= 2**53))
+    return np.asarray((values != np.round(values)) | (np.abs(values) >= EXACT))
 
 
 def need_classes(factors: Array, remedy: str, name: str = "factors", among: Sequence[int] | None = None) -> None:
     """Refuse continuous factors (only those `among` some columns); `remedy` says what to do instead."""
     for column in np.flatnonzero(continuous(factors)):
         if among is None or column in among:
-            raise ContinuousFactorError(factors, int(column), remedy, name)
+            raise ContinuousFactorError(factors, int(column), remedy, f"{name} column {column}")
 
 
 def _finite(table: Array, name: str) -> Array:
@@ -92,6 +121,14 @@ def _as_table(values: Any, name: str) -> Array:
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()  # NumPy has no such type
+    if hasattr(values, "toarray") and hasattr(values, "shape"):  # a sparse matrix
+        size = 8 * int(np.prod(values.shape, dtype=np.int64))
+        if size > DENSE:
+            raise InputError(
+                f"{name} are sparse {tuple(values.shape)}, which take {size / 2**30:.0f} GB when written out; expected "
+                f"at most {DENSE / 2**30:.0f} GB: choose columns or rows"
+            )
+        values = values.toarray()
     try:
         table = np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -137,7 +174,7 @@ def split(
     """Training codes and factors, test codes and factors: as given, or a random split of the rows, two to one."""
     table, labels = paired(codes, factors, classes)
     if test is not None:
-        test_table, test_labels = paired(*_as_pair(test), classes, "test ")
+        test_table, test_labels = paired(*as_pair(test), classes, "test ")
         for name, train, other in (("codes", table, test_table), ("factors", labels, test_labels)):
             if train.shape[1] != other.shape[1]:
                 raise InputError(f"{name} have {train.shape[1]} columns but {other.shape[1]} in the test set")
@@ -148,7 +185,7 @@ def split(
     return table[order[:cut]], labels[order[:cut]], table[order[cut:]], labels[order[cut:]]
 
 
-def _as_pair(test: Any) -> Pair:
+def as_pair(test: Any) -> Pair:
     """The codes and the factors of a test set."""
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise InputError("the test set is not a pair; expected test=(codes, factors)")
@@ -162,8 +199,8 @@ def need_rows(count: int) -> None:
 
 
 def r2(truth: Array, predicted: Array) -> float:
-    """The share of the truth's variance that is explained; 0 if the truth is constant."""
-    spread = ((truth - truth.mean()) ** 2).sum()
+    """The share of the variance of the truth, (n,) or (n, t), that is explained; 0 if the truth is constant."""
+    spread = ((truth - truth.mean(0)) ** 2).sum()
     return float(1 - ((truth - predicted) ** 2).sum() / spread) if spread > 0 else 0.0
 
 

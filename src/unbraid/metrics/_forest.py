@@ -16,7 +16,10 @@ SEARCHED = 20  # trees per fold: 100 take four times as long and choose depths a
 
 
 def forest(codes: Array, target: Array, test: Array, seed: int, depth: int | str | None) -> tuple[Array, Array, Array]:
-    """Importances (d,), predictions for test and for training codes, by scikit-learn's forest at its defaults."""
+    """Importances (d,), predictions for test and for training codes, by scikit-learn's forest at its defaults.
+
+    The target may have several columns (n, t), which share the trees.
+    """
     if depth == "cv":
         depth = best_depth(codes, target, seed)
     model = _fitted(codes, target, seed, depth, TREES)
@@ -58,5 +61,5 @@ def _by_depth(tree: Any, inputs: Array) -> Array:
         below = np.where(left, tree.children_left[node], tree.children_right[node])
         node = np.where(below < 0, node, below)  # a leaf has no children
         if depth in DEPTHS:
-            predictions.append(tree.value[node, 0, 0])
+            predictions.append(tree.value[node, :, 0] if tree.n_outputs > 1 else tree.value[node, 0, 0])
     return np.asarray(predictions)

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
 from unbraid.metrics._interventions import Interventions, need_points
+from unbraid.metrics.declaration import Metric
 
 _AT_ONCE = 500  # points drawn together, to bound memory
 
@@ -61,3 +62,18 @@ def _points(
             second = rows.same_value(rng, column, values)
             points[part] = np.abs(codes[first] - codes[second]).mean(1)
     return points, fixed
+
+
+DECLARED = Metric(
+    beta_vae_score, "all",
+    asks="do differences of codes name the factor that two images share?",
+    range="0 to 1",
+    better="higher",
+    noise="1 / factors",
+    perfect="1",
+    invariant="order, sign",
+    trust="little: rotated codes can score 1",
+    report="if others did",
+    seconds=lambda size, settings: 3e-6 * size.codes * settings.get("train_points", 10_000),
+    refits=True,
+)  # fmt: skip

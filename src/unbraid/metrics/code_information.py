@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores, as_codes
 from unbraid.metrics._information import discretise, mutual_information
+from unbraid.metrics.declaration import Metric
 
 
 def code_information(codes: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
@@ -23,3 +24,18 @@ def code_information(codes: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
     np.fill_diagonal(information, 0)
     pairs = len(information) * (len(information) - 1)
     return Scores({"code_information": information.sum() / max(pairs, 1)}, information=information)
+
+
+DECLARED = Metric(
+    code_information, "codes",
+    asks="do codes tell of each other?",
+    range="at least 0",
+    better="neither",
+    noise="bins² / (2 rows)",
+    perfect="0 for independent factors",
+    invariant="order, sign, scale",
+    trust="with many thousands of rows",
+    report="if others did",
+    seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes ** 2,
+    axes={"information": "cc"},
+)  # fmt: skip

@@ -12,8 +12,10 @@ import numpy as np
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, r2, split, standardise
 from unbraid.metrics._boosting import compute_threads, gbt
+from unbraid.metrics._classes import avoided_errors, checked_classes, one_hot
 from unbraid.metrics._forest import forest
 from unbraid.metrics._information import NEGLIGIBLE
+from unbraid.metrics.declaration import Metric, Settings, Size
 
 # From training codes, a factor, test codes and a seed: importances (d,), predictions for test and training codes.
 Estimator = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
@@ -28,6 +30,7 @@ def dci(
     estimator: str = "gbt",
     max_depth: Depths = None,
     weighted_completeness: bool = True,
+    categorical: Sequence[int] = (),
     rng: Rng = None,
 ) -> Scores:
     """Which codes are important for predicting which factors, and how accurate the predictions are.
@@ -42,7 +45,9 @@ def dci(
     Estimators: `gbt` (LightGBM, set up to reproduce `gbt_exact`), `gbt_exact` (scikit-learn's gradient boosting),
     `l1_svm` (linear SVM with an L1 penalty), and for numeric factors, continuous or not, `forest` (random forest
     regression) and `lasso`. `max_depth` is for `forest`: one depth, a list with one per factor, `"cv"` for the best by
-    cross-validation, or None for trees that grow until their leaves are pure.
+    cross-validation, or None for trees that grow until their leaves are pure. These two read the `categorical` factors
+    by a regression of each class on 0 and 1, whose accuracy is the share of the errors of guessing the most frequent
+    class that is avoided, so that nothing depends on how classes are numbered.
 
     `arrays`: `importance` (d, k), `per_code` (d,), `per_factor` (k,), `accuracy` (k,), `train_accuracy` (k,).
     """
@@ -55,6 +60,7 @@ def dci(
     )
     count = train_factors.shape[1]
     depths = _depths(estimator, max_depth, count)
+    classes = checked_classes(categorical, train_factors) if regression else []
     seed = int(generator(rng).integers(2**31))
     importance = np.zeros((train_codes.shape[1], count))
     accuracy, train_accuracy = np.zeros(count), np.zeros(count)
@@ -65,8 +71,13 @@ def dci(
             accuracy[column], train_accuracy[column] = np.mean(truth == target[0]), 1.0
             return
         fitting = partial(forest, depth=depths[column]) if estimator == "forest" else fit
-        importance[:, column], *predicted = fitting(train_codes, target, test_codes, seed)
         quality = r2 if regression else _accuracy
+        if column in classes:
+            shares, values = one_hot(target)
+            importance[:, column], *likely = fitting(train_codes, shares, test_codes, seed)
+            predicted, quality = [values[table.argmax(1)] for table in likely], avoided_errors
+        else:
+            importance[:, column], *predicted = fitting(train_codes, target, test_codes, seed)
         accuracy[column], train_accuracy[column] = quality(truth, predicted[0]), quality(target, predicted[1])
 
     longest_first = sorted(range(count), key=lambda j: -len(np.unique(train_factors[:, j])))
@@ -141,14 +152,24 @@ def _l1_svm(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array,
 
 
 def _lasso(codes: Array, target: Array, test: Array, seed: int) -> tuple[Array, Array, Array]:
-    """As in Eastwood & Williams: codes and factor standardised, importance the absolute weight."""
+    """As in Eastwood & Williams: codes and factor standardised, importance the absolute weight.
+
+    Of a target with several columns (n, t) it is the mean over columns.
+    """
     from sklearn.linear_model import Lasso
 
     codes, test = standardise(codes, test)
-    mean, deviation = target.mean(), target.std()
-    model = Lasso(alpha=0.02, random_state=seed).fit(codes, (target - mean) / deviation)
-    predicted = (model.predict(table) * deviation + mean for table in (test, codes))
-    return np.abs(model.coef_), *predicted
+    gram: Any = codes.T @ codes if len(codes) > codes.shape[1] else False  # shared by the columns of the target
+    importance, predicted = [], []
+    for column in target.reshape(len(target), -1).T:
+        mean, deviation = column.mean(), column.std()
+        model = Lasso(alpha=0.02, random_state=seed, fit_intercept=False, precompute=gram)
+        model.fit(codes, (column - mean) / deviation)
+        importance.append(np.abs(model.coef_))
+        predicted.append([model.predict(table) * deviation + mean for table in (test, codes)])
+    unseen, seen = (np.stack([one[index] for one in predicted], 1) for index in (0, 1))
+    shape = (-1, *target.shape[1:])
+    return np.mean(importance, axis=0), unseen.reshape(shape), seen.reshape(shape)
 
 
 # name -> the estimator, and whether it is a regression
@@ -159,3 +180,33 @@ ESTIMATORS: dict[str, tuple[Estimator, bool]] = {
     "forest": (partial(forest, depth=None), True),
     "lasso": (_lasso, True),
 }
+
+
+def _seconds(size: Size, settings: Settings) -> float:
+    match settings.get("estimator", "gbt"):
+        case "lasso":
+            return 8e-11 * size.rows * size.codes**2 * size.factors + 2e-7 * size.rows * size.codes
+        case "l1_svm":
+            return 2e-6 * size.rows * size.codes * size.values / 20
+        case "forest":
+            searched = 3 if settings.get("max_depth") == "cv" else 1
+            return 4e-5 * size.rows * size.codes * size.factors * searched / 3
+        case estimator:
+            rate = 1e-6 if estimator == "gbt" else 3e-5
+            return 0.08 * size.values + rate * size.rows * (size.codes + 5) * size.values
+
+
+DECLARED = Metric(
+    dci, "split",
+    asks="which codes are used to predict which factors, and how well?",
+    range="0 to 1, R² below 0",
+    better="higher",
+    noise="D and C near 0 by trees, arbitrary by lasso; I at chance",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="if informativeness is well above chance",
+    report="yes",
+    seconds=lambda size, settings: _seconds(size, settings),
+    axes={"importance": "cf", "per_code": "c", "per_factor": "f", "accuracy": "f", "train_accuracy": "f"},
+    refits=True,
+)  # fmt: skip

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, need_classes, r2, split, standardise
+from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, r2, split, standardise
+from unbraid.metrics._classes import avoided_errors, checked_classes
 from unbraid.metrics._logistic import logistic
+from unbraid.metrics.declaration import Metric
 
 # Probes of one family, fitted to standardised training codes and a factor: test predictions at each capacity.
 Family = Callable[[Array, Array, Array, Sequence[int], bool, np.random.Generator], list[Array]]
+_SECONDS = 2e-10
 CAPACITIES = {"fourier": (0, 8, 32, 128, 512), "forest": (1, 2, 4, 8, 16)}
 
 
@@ -58,10 +61,7 @@ def dci_es(
     rng = generator(rng)
     train_codes, train_factors, test_codes, test_factors = split(codes, factors, test, rng)
     count = train_factors.shape[1]
-    wrong = [column for column in categorical if not 0 <= column < count]
-    if wrong:
-        raise InputError(f"categorical names factor {wrong[0]}; factors are 0 to {count - 1}")
-    need_classes(train_factors, "leave it out of categorical to read it by regression", among=categorical)
+    categorical = checked_classes(categorical, train_factors)
     train_codes, test_codes = standardise(train_codes, test_codes)
     width = train_codes.shape[1]
     capacity = np.log(np.asarray(steps) + width + 1.0) if family == "fourier" else np.asarray(steps, float)
@@ -95,8 +95,7 @@ def _unexplained(truth: Array, predicted: Array) -> float:
 
 def _error_rate(truth: Array, predicted: Array) -> float:
     """The error rate relative to that of always predicting the most frequent value."""
-    commonest = np.unique(truth, return_counts=True)[1].max() / len(truth)
-    return float(np.mean(truth != predicted) / (1 - commonest)) if commonest < 1 else 1.0
+    return 1 - avoided_errors(truth, predicted)
 
 
 def _fourier(
@@ -126,3 +125,20 @@ def _forest(
 
 
 FAMILIES: dict[str, Family] = {"fourier": _fourier, "forest": _forest}
+
+
+DECLARED = Metric(
+    dci_es, "split",
+    asks="how simple a probe reads the factors, from how few codes?",
+    range="-1 to 1; size above 0",
+    better="higher",
+    noise="explicitness 1, informativeness 0",
+    perfect="1",
+    invariant="scale; order and sign nearly",
+    trust="if informativeness is well above 0",
+    report="beside dci",
+    seconds=lambda size, settings: _SECONDS
+    * settings.get("draws", 3) * size.rows * (size.codes + 512) ** 2 * size.factors,
+    axes={"loss": "tf", "capacity": "t", "per_factor": "f"},
+    refits=True,
+)  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores, gap
 from unbraid.metrics._information import counted, discretise, entropy, mutual_information
+from unbraid.metrics.declaration import Metric
 
 
 def dcimig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
@@ -33,3 +34,18 @@ def dcimig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None 
     per_factor = np.divide(best, entropies, out=np.zeros_like(best), where=entropies > 0)
     score = best.sum() / total if total > 0 else 0.0
     return Scores({"dcimig": score}, information=information, per_code=per_code, per_factor=per_factor)
+
+
+DECLARED = Metric(
+    dcimig, "train",
+    asks="has each factor a code of its own?",
+    range="0 to 1",
+    better="higher",
+    noise="0",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="with thousands of rows; copies cost nothing",
+    report="if copies are fine",
+    seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
+    axes={"information": "cf", "per_code": "c", "per_factor": "f"},
+)  # fmt: skip

@@ -12,6 +12,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, generator, split
 from unbraid.metrics._boosting import gbt
 from unbraid.metrics._logistic import logistic_cv
+from unbraid.metrics.declaration import Metric
 from unbraid.progress import progress
 
 # From training codes, a factor, test codes and a seed: predictions for the test codes.
@@ -84,3 +85,19 @@ def _predict(learner: Learner, codes: Array, target: Array, test: Array, seed: i
     if np.ptp(target) == 0:
         return np.full(len(test), target[0])
     return learner(codes, target, test, seed)
+
+
+DECLARED = Metric(
+    downstream, "split",
+    asks="how well do classifiers read factors from few and from many labels?",
+    range="0 to 1; efficiency above 0",
+    better="higher",
+    noise="chance; efficiency 1",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="beside chance, which is 1 / values",
+    report="for a use of codes",
+    seconds=lambda size, settings: 4e-6 * size.rows * size.codes * size.values / 10,
+    axes={"sizes": "s", "logistic": "sf", "gbt": "sf"},
+    refits=True,
+)  # fmt: skip

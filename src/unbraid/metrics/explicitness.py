@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.metrics._arrays import Pair, Rng, Scores, split, standardise
+from unbraid.metrics.declaration import Metric
 
 
 def explicitness(
@@ -44,3 +45,19 @@ def explicitness(
         ]
         per_factor[column] = np.mean(areas) if areas else 0.5
     return Scores({"explicitness": per_factor.mean()}, per_factor=per_factor)
+
+
+DECLARED = Metric(
+    explicitness, "split",
+    asks="can the values of factors be read linearly?",
+    range="0 to 1",
+    better="higher",
+    noise="0.5",
+    perfect="1",
+    invariant="order, sign, scale, nearly rotation",
+    trust="with more rows than codes",
+    report="beside a score of disentanglement",
+    seconds=lambda size, settings: 4e-8 * size.rows * (size.codes + 10) * size.values,
+    axes={"per_factor": "f"},
+    refits=True,
+)  # fmt: skip

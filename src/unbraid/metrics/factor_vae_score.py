@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Array, Rng, Scores, generator, paired
 from unbraid.metrics._interventions import Interventions, need_points
+from unbraid.metrics.declaration import Metric
 
 _AT_ONCE = 500  # batches drawn together, to bound memory
 
@@ -63,3 +64,18 @@ def _votes(rng: np.random.Generator, scaled: Array, rows: Interventions, batch: 
             drawn = rows.same_value(rng, column, np.broadcast_to(values, (len(part), batch)))
             code[part] = scaled[drawn].var(1).argmin(1)
     return code, fixed
+
+
+DECLARED = Metric(
+    factor_vae_score, "all",
+    asks="does the code that varies least name the factor that is fixed?",
+    range="0 to 1",
+    better="higher",
+    noise="1 / factors",
+    perfect="1",
+    invariant="order, sign, scale above the threshold",
+    trust="with many rows for each value",
+    report="if others did",
+    seconds=lambda size, settings: 3e-6 * size.codes * settings.get("train_points", 10_000),
+    axes={"votes": "cf"},
+)  # fmt: skip

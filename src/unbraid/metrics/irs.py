@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, Rng, Scores, paired
-from unbraid.metrics._information import discretise
+from unbraid.metrics._classes import checked_classes
+from unbraid.metrics._information import discretise, relabel
+from unbraid.metrics.declaration import Metric
 
 
-def irs(codes: Any, factors: Any, *, bins: int | None = 20, quantile: float = 0.99, rng: Rng = None) -> Scores:
+def irs(
+    codes: Any,
+    factors: Any,
+    *,
+    bins: int | None = 20,
+    quantile: float = 0.99,
+    categorical: Sequence[int] = (),
+    rng: Rng = None,
+) -> Scores:
     """How little each code moves while the factor it depends on is fixed.
 
     For code z and factor g, take the `quantile` of |z - E[z|g]| averaged over the values of g, relative to the largest
@@ -20,7 +31,8 @@ def irs(codes: Any, factors: Any, *, bins: int | None = 20, quantile: float = 0.
     is 0. At most 1, reached if each code is a function of one factor. Near 0 for noise, and slightly negative if rows
     that share a value spread further around their mean than all rows around theirs. The paper uses the maximum
     (`quantile=1`). The reference code uses the 99th percentile, and factors in 20 bins of equal width, continuous or
-    not. `bins=None` leaves factors as they are, and refuses continuous ones.
+    not. `bins=None` leaves factors as they are, and refuses continuous ones. The `categorical` factors are never
+    binned: their neighbours are not alike.
 
     `arrays`: `robustness` (d, k), NaN for constant codes.
     """
@@ -28,7 +40,9 @@ def irs(codes: Any, factors: Any, *, bins: int | None = 20, quantile: float = 0.
         raise InputError(f"quantile is {quantile}; expected a number from 0 to 1, such as 0.99")
     remedy = "irs with bins=None groups rows by value: use bins=20"
     table, labels = paired(codes, factors, remedy if bins is None else "")
-    fixed = labels if bins is None else discretise(labels.astype(np.float64), bins)
+    fixed = labels.copy() if bins is None else discretise(labels.astype(np.float64), bins)
+    for column in checked_classes(categorical, labels):
+        fixed[:, column] = relabel(labels[:, [column]])[0][:, 0]
     active = np.ptp(table, axis=0) > 0
     robustness: Array = np.full((table.shape[1], labels.shape[1]), np.nan)
     if not active.any():
@@ -45,3 +59,18 @@ def irs(codes: Any, factors: Any, *, bins: int | None = 20, quantile: float = 0.
     robustness[active] = 1 - deviations / largest[:, None]
     score = np.average(robustness[active].max(1), weights=largest)
     return Scores({"irs": score}, robustness=robustness)
+
+
+DECLARED = Metric(
+    irs, "train",
+    asks="how still is a code while its factor is fixed?",
+    range="at most 1",
+    better="higher",
+    noise="0.2 to 0.6",
+    perfect="1 for up to 20 values",
+    invariant="order, sign; one scale for all",
+    trust="beside the noise value, which is far from 0",
+    report="for interventions",
+    seconds=lambda size, settings: 4e-8 * size.rows * size.codes * (size.factors + 1),
+    axes={"robustness": "cf"},
+)  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Rng, Scores, gap
 from unbraid.metrics._information import counted, discretise, entropy, mutual_information
+from unbraid.metrics.declaration import Metric
 
 
 def jemmig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
@@ -36,3 +37,18 @@ def jemmig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None 
     raw = np.where(best, joint, np.inf).min(0) - gap(information)
     per_factor = np.where(entropies > 0, 1 - raw / (entropies + np.log(bins)), 0.0)
     return Scores({"jemmig": per_factor.mean()}, information=information, per_factor=per_factor, raw=raw)
+
+
+DECLARED = Metric(
+    jemmig, "train",
+    asks="is each factor in a single code, and nothing else in it?",
+    range="0 to 1",
+    better="higher",
+    noise="0 to 0.2",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="with thousands of rows",
+    report="beside mig",
+    seconds=lambda size, settings: 3e-8 * size.rows * size.codes * (size.factors + 3),
+    axes={"information": "cf", "per_factor": "f", "raw": "f"},
+)  # fmt: skip

@@ -10,6 +10,7 @@ from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, Rng, Scores
 from unbraid.metrics._information import counted, discretise, mutual_information
 from unbraid.metrics.dci import from_importance
+from unbraid.metrics.declaration import Metric
 
 
 def med(
@@ -56,3 +57,18 @@ def _top(importance: Array, per_code: Array, k: int) -> Array:
         own = np.flatnonzero((main == factor) & (importance.sum(1) > 0))
         kept[own[np.argsort(-per_code[own], kind="stable")[:k]]] = True
     return kept
+
+
+DECLARED = Metric(
+    med, "train",
+    asks="does each code tell of one factor only?",
+    range="0 to 1",
+    better="higher",
+    noise="near 0, more with few rows",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="beside the noise value; with `top_k` for wide codes",
+    report="yes, for wide codes",
+    seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
+    axes={"importance": "cf", "per_code": "c", "kept": "c"},
+)  # fmt: skip

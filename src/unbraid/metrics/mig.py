@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores, gap
 from unbraid.metrics._information import counted, discretise, entropy, mutual_information
+from unbraid.metrics.declaration import Metric
 
 
 def mig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
@@ -31,3 +32,18 @@ def mig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = N
     entropies = entropy(labels)
     per_factor = np.divide(gap(information), entropies, out=np.zeros_like(entropies), where=entropies > 0)
     return Scores({"mig": per_factor.mean()}, information=information, per_factor=per_factor)
+
+
+DECLARED = Metric(
+    mig, "train",
+    asks="is each factor in a single code?",
+    range="0 to 1",
+    better="higher",
+    noise="0",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="with thousands of rows; a factor in two codes scores 0",
+    report="yes",
+    seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
+    axes={"information": "cf", "per_factor": "f"},
+)  # fmt: skip

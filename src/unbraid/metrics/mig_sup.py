@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores, gap
 from unbraid.metrics._information import counted, discretise, entropy, mutual_information
+from unbraid.metrics.declaration import Metric
 
 
 def mig_sup(
@@ -40,3 +41,18 @@ def mig_sup(
     active = (np.ptp(table, axis=0) > 0) & (table.var(0) > threshold)
     score = per_code[active].mean() if active.any() else 0.0
     return Scores({"mig_sup": score}, information=information, per_code=per_code, active=active)
+
+
+DECLARED = Metric(
+    mig_sup, "train",
+    asks="is a single factor in each code?",
+    range="0 to 1",
+    better="higher",
+    noise="0",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="if all codes are meant to be used: an idle one that varies lowers it",
+    report="beside mig",
+    seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
+    axes={"information": "cf", "per_code": "c", "active": "c"},
+)  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores
 from unbraid.metrics._information import counted, discretise, mutual_information
+from unbraid.metrics.declaration import Metric
 
 
 def modularity(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None = None, rng: Rng = None) -> Scores:
@@ -29,3 +30,18 @@ def modularity(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | N
     rest = (squared.sum(1) - theta) / max(labels.shape[1] - 1, 1)
     per_code = np.where(theta > 0, 1 - np.divide(rest, theta, out=np.zeros_like(theta), where=theta > 0), 0.0)
     return Scores({"modularity": per_code.mean()}, information=information, per_code=per_code)
+
+
+DECLARED = Metric(
+    modularity, "train",
+    asks="does each code tell of one factor only?",
+    range="0 to 1",
+    better="higher",
+    noise="high: anything",
+    perfect="1",
+    invariant="order, sign, scale",
+    trust="beside an informativeness: noise scores high",
+    report="if others did",
+    seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
+    axes={"information": "cf", "per_code": "c"},
+)  # fmt: skip

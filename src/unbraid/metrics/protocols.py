@@ -2,57 +2,43 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
 
 from unbraid.arguments import check_types
 from unbraid.errors import InputError, nearest
-from unbraid.metrics._arrays import Scores
-from unbraid.metrics.active_units import active_units
-from unbraid.metrics.beta_vae_score import beta_vae_score
-from unbraid.metrics.code_information import code_information
-from unbraid.metrics.dci import dci
-from unbraid.metrics.dci_es import dci_es
-from unbraid.metrics.dcimig import dcimig
-from unbraid.metrics.downstream import downstream
-from unbraid.metrics.explicitness import explicitness
-from unbraid.metrics.factor_vae_score import factor_vae_score
-from unbraid.metrics.infomec import infomec
-from unbraid.metrics.irs import irs
-from unbraid.metrics.jemmig import jemmig
-from unbraid.metrics.med import med
-from unbraid.metrics.mig import mig
-from unbraid.metrics.mig_sup import mig_sup
-from unbraid.metrics.modularity import modularity
+from unbraid.metrics.declaration import Metric, Settings
 from unbraid.metrics.own_metric import reads, scoring
-from unbraid.metrics.probes import probes
-from unbraid.metrics.retrieved_factors import retrieved_factors
-from unbraid.metrics.sap import sap
-from unbraid.metrics.total_correlation import total_correlation
-from unbraid.metrics.wasserstein_correlation import wasserstein_correlation
 from unbraid.own import label, look_up, refer
 
-Settings = Mapping[str, Any]
+_MODULES = (
+    "mig",
+    "dci",
+    "sap",
+    "modularity",
+    "explicitness",
+    "beta_vae_score",
+    "factor_vae_score",
+    "irs",
+    "infomec",
+    "mig_sup",
+    "jemmig",
+    "dcimig",
+    "med",
+    "mcc",
+    "linear_r2",
+    "retrieved_factors",
+    "dci_es",
+    "downstream",
+    "probes",
+    "total_correlation",
+    "wasserstein_correlation",
+    "code_information",
+    "active_units",
+)
 SAMPLED = "sampled"  # the prefix of scores of sampled codes
-_GIVEN = ("codes", "factors", "test", "rng", "method", "data", "representation")  # parameters that are no settings
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric and the rows it reads."""
-
-    function: Callable[..., Scores]
-    reads: str
-    """`train`: the training rows. `split`: the training and the test rows. `all`: all rows, to intervene on factors.
-    `codes`: the training codes without factors. `model`: the trained method, its data and their representation; such an
-    evaluator scores runs only."""
-
-    @property
-    def name(self) -> str:
-        return self.function.__name__
 
 
 class _Metrics(dict[str, Metric]):
@@ -61,39 +47,14 @@ class _Metrics(dict[str, Metric]):
     def __missing__(self, name: str) -> Metric:
         found = look_up(name, dict(self), "metric", GROUP)
         if isinstance(found, Metric):
-            return Metric(scoring(label(name), found.function), found.reads)
+            return replace(found, function=scoring(label(name), found.function))
         if callable(found):
             return Metric(scoring(label(name), found), reads(found))
         raise InputError(f"{name} is {found!r}; expected a function of codes and factors, or a Metric")
 
 
 GROUP = "unbraid.metrics"  # of entry points
-METRICS: dict[str, Metric] = _Metrics({
-    metric.name: metric
-    for metric in (
-        Metric(mig, "train"),
-        Metric(dci, "split"),
-        Metric(sap, "split"),
-        Metric(modularity, "train"),
-        Metric(explicitness, "split"),
-        Metric(beta_vae_score, "all"),
-        Metric(factor_vae_score, "all"),
-        Metric(irs, "train"),
-        Metric(infomec, "train"),
-        Metric(mig_sup, "train"),
-        Metric(jemmig, "train"),
-        Metric(dcimig, "train"),
-        Metric(med, "train"),
-        Metric(retrieved_factors, "train"),
-        Metric(dci_es, "split"),
-        Metric(downstream, "split"),
-        Metric(probes, "split"),
-        Metric(total_correlation, "codes"),
-        Metric(wasserstein_correlation, "codes"),
-        Metric(code_information, "codes"),
-        Metric(active_units, "codes"),
-    )
-})
+METRICS: dict[str, Metric] = _Metrics({name: import_module(f"unbraid.metrics.{name}").DECLARED for name in _MODULES})
 
 
 @dataclass(frozen=True)
@@ -138,7 +99,7 @@ class Protocol:
             for metric, settings in metrics.items():
                 if METRICS[metric].reads == "model":
                     continue
-                full = {**_settings(metric), **settings}
+                full = {**METRICS[metric].settings, **settings}
                 same = [part for part in parts if part.metric == metric and part.full == full]
                 if same:
                     same[0].prefixes.append(prefix)
@@ -174,19 +135,11 @@ def _check(metrics: Mapping[str, Settings]) -> None:
             raise InputError(f"there is another metric '{label(metric)}' besides {metric}; give yours another name")
         if not isinstance(settings, Mapping):
             raise InputError(f"settings of '{metric}' are {settings!r}; expected a mapping, such as {{}}")
-        known = _settings(metric)
+        known = METRICS[metric].settings
         for setting in settings:
             if setting not in known:
                 raise InputError(f"metric '{metric}' has no setting '{setting}'{nearest(setting, known)}")
         check_types(METRICS[metric].function, settings)
-
-
-@cache
-def _settings(metric: str) -> Settings:
-    """The settings of a metric with their defaults."""
-    parameters = inspect.signature(METRICS[metric].function).parameters
-    names = [name for name in parameters if name not in _GIVEN]
-    return {name: parameters[name].default for name in names}
 
 
 def is_score_of_codes(name: str) -> bool:
@@ -289,8 +242,8 @@ _ALL = (
     ),
     # intervention, appendix D: DCI by random forests, SAP by logistic regression, IRS as in its paper
     Protocol("intervention", _APPENDIX_D, seconds=45.0),
-    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. It has SAP's "classifier of
-    # discrete factors" for shape; ordered ones have the squared correlation, as in the code that it follows
+    # with the depths that appendix D gives for dSprites: shape, scale, orientation, x, y. Of SAP it says "the
+    # classifier of discrete factors": shape; the ordered ones by squared correlation, as in the code that it follows
     Protocol(
         "intervention_dsprites",
         {
@@ -317,6 +270,20 @@ _ALL = (
             **_UNSUPERVISED,
         },
         seconds=50.0,
+    ),
+    # for thousands of codes: at most a minute, and what noise of that width does not raise, but for dci by lasso, which
+    # is arbitrary where its informativeness is not above 0
+    Protocol(
+        "wide",
+        {
+            "med": {"top_k": 5},
+            "dci": {"estimator": "lasso"},
+            "mcc": {},
+            "linear_r2": {},
+            "probes": {"reader": "ridge", "groups": "whole"},
+            "active_units": {},
+        },
+        seconds=30.0,
     ),
 )
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _ALL}

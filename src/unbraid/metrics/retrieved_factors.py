@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, Rng, Scores, paired
+from unbraid.metrics._classes import checked_classes, correlation_ratio
+from unbraid.metrics.declaration import Metric
 
 
 def retrieved_factors(
-    codes: Any, factors: Any, *, level: float = 0.05, bonferroni: bool = False, rng: Rng = None
+    codes: Any,
+    factors: Any,
+    *,
+    level: float = 0.05,
+    bonferroni: bool = False,
+    categorical: Sequence[int] = (),
+    rng: Rng = None,
 ) -> Scores:
     """How many factors some code follows: each code is matched to its most correlated factor, if significant.
 
@@ -21,8 +30,9 @@ def retrieved_factors(
     code per factor, increasing or decreasing, retrieves all factors with correlations 1. Noise retrieves some by
     chance: with 5 factors, about one code in four matches at the paper's `level`. `bonferroni` divides the level by the
     number of pairs. Invariant to permuting and flipping codes and to any increasing map of them. Factors may be
-    continuous; categories such as shapes are ordered by their numbers. Constant codes and factors with a single value
-    match nothing, and neither do fewer than 3 rows.
+    continuous. For the `categorical` ones, whose numbers have no order, the correlation is the root of the share of the
+    variance of a code's ranks between classes, and its significance that of Kruskal and Wallis. Constant codes and
+    factors with a single value match nothing, and neither do fewer than 3 rows.
 
     `arrays`: `correlation` (d, k), `p_value` (d, k), `match` (d,): the factor of each code, or -1.
     """
@@ -31,6 +41,8 @@ def retrieved_factors(
     table, labels = paired(codes, factors)
     correlation = _spearman(table, labels)
     p_value = _p_value(correlation, len(table))
+    for column in checked_classes(categorical, labels):
+        correlation[:, column], p_value[:, column] = _by_classes(table, labels[:, column])
     limit = level / correlation.size if bonferroni else level
     strength = np.where(p_value < limit, np.abs(correlation), 0.0)
     largest = strength.max(1)
@@ -59,6 +71,17 @@ def _spearman(a: Array, b: Array) -> Array:
     return np.asarray((ranks[0].T @ ranks[1]).clip(-1, 1))
 
 
+def _by_classes(codes: Array, target: Array) -> tuple[Array, Array]:
+    """The root of η² of the ranks of each code (d,), and the p-values of the Kruskal-Wallis test, H = (n - 1) η²."""
+    from scipy.stats import chi2, rankdata
+
+    values = len(np.unique(target))
+    share = correlation_ratio(rankdata(codes, axis=0), target)
+    if values < 2 or len(codes) < 3:
+        return np.zeros_like(share), np.ones_like(share)
+    return np.sqrt(share), np.asarray(chi2.sf((len(codes) - 1) * share, values - 1))
+
+
 def _p_value(correlation: Array, n: int) -> Array:
     """Two-sided p-values by Student's t with n - 2 degrees of freedom, as in SciPy's `spearmanr`."""
     from scipy.stats import t as student
@@ -68,3 +91,18 @@ def _p_value(correlation: Array, n: int) -> Array:
     with np.errstate(divide="ignore"):
         t = correlation * np.sqrt((n - 2) / ((1 - correlation) * (1 + correlation)))
     return np.asarray(2 * student.sf(np.abs(t), n - 2))
+
+
+DECLARED = Metric(
+    retrieved_factors, "train",
+    asks="how many factors does some code follow?",
+    range="0 to the number of factors",
+    better="higher",
+    noise="some by chance; 0 with `bonferroni`",
+    perfect="all",
+    invariant="order, sign, any increasing map",
+    trust="with `bonferroni`",
+    report="for counts",
+    seconds=lambda size, settings: 1.5e-7 * size.rows * (size.codes + size.factors),
+    axes={"correlation": "cf", "p_value": "cf", "match": "c"},
+)  # fmt: skip

@@ -9,6 +9,8 @@ import numpy as np
 
 from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array, Pair, Rng, Scores, checked_groups, gap, paired, split, standardise
+from unbraid.metrics._classes import checked_classes, correlation_ratio
+from unbraid.metrics.declaration import Metric, Settings, Size
 
 PREDICTORS = ("svm", "logistic", "tree", "r2")
 
@@ -23,6 +25,7 @@ def sap(
     balanced: bool = True,
     classes: Sequence[int] | None = None,
     groups: Sequence[Sequence[int]] | None = None,
+    categorical: Sequence[int] = (),
     rng: Rng = None,
 ) -> Scores:
     """The mean over factors of the gap between the two codes that, each on its own, predict the factor best.
@@ -33,7 +36,8 @@ def sap(
     best code can still guess. 0 if every code has a copy. `standardised` scales codes to mean 0 and standard deviation
     1 first, as in assumptions, appendix B, but not in the reference code. `groups` of columns predict together as if
     they were one code, for learners whose features have several dimensions (not for `r2`). With a single code or group
-    the second best is 0.
+    the second best is 0. `r2` of the `categorical` factors is the share of a code's variance between their classes,
+    which does not depend on how they are numbered.
 
     `classes` names the factors that are classes, by their columns; only these have the predictor, and all others the
     squared correlation, as in the code of InfoGAN-CR (Lin et al. 2020), where shape is a class and the rest is ordered.
@@ -47,6 +51,8 @@ def sap(
             raise InputError("groups are for classifiers; predictor='r2' uses one code at a time")
         table, labels = paired(codes, factors)
         scores = _squared_correlation(table, labels)
+        for column in checked_classes(categorical, labels):
+            scores[:, column] = correlation_ratio(table, labels[:, column])
     elif classes is not None:
         scores = _mixed(codes, factors, test, classes, predictor, standardised, balanced, groups, rng)
     else:
@@ -121,3 +127,25 @@ def _model(predictor: str, balanced: bool) -> Any:
     if predictor == "logistic":
         return LogisticRegression()
     return DecisionTreeClassifier(max_depth=5, random_state=0)
+
+
+def _seconds(size: Size, settings: Settings) -> float:
+    if settings.get("predictor") == "r2":
+        return 1e-8 * size.rows * size.codes * size.factors
+    return (4e-4 + 8e-8 * size.rows) * size.codes * size.values
+
+
+DECLARED = Metric(
+    sap, "split",
+    asks="how much better does the best code predict a factor than the second?",
+    range="0 to 1",
+    better="higher",
+    noise="0",
+    perfect="1 by r2, less by classifiers",
+    invariant="order, sign; scale by r2 or if standardised",
+    trust="by r2; a linear classifier of one code cannot read the middle values of a factor",
+    report="if others did",
+    seconds=lambda size, settings: _seconds(size, settings),
+    axes={"predictability": "cf", "per_factor": "f"},
+    refits=True,
+)  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores, as_codes
+from unbraid.metrics.declaration import Metric
 
 SMALLEST = float(np.finfo(np.float64).eps)  # what rounding makes of an eigenvalue of 0, per code
 
@@ -28,3 +29,17 @@ def total_correlation(codes: Any, *, epsilon: float = 0.0, rng: Rng = None) -> S
     eigenvalues = np.linalg.eigvalsh(covariance / scale / scale[:, None])  # of the correlations: their diagonal is 1
     log_det = np.log(eigenvalues.clip(SMALLEST * len(eigenvalues))).sum()
     return Scores({"total_correlation": max(0.0, -0.5 * log_det)})
+
+
+DECLARED = Metric(
+    total_correlation, "codes",
+    asks="are codes uncorrelated?",
+    range="at least 0",
+    better="neither",
+    noise="codes² / (4 rows)",
+    perfect="0 for independent factors",
+    invariant="order, sign, scale",
+    trust="with many more rows than codes",
+    report="of means and of samples",
+    seconds=lambda size, settings: 3e-10 * size.rows * size.codes ** 2 + 1e-9 * size.codes ** 3,
+)  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.metrics._arrays import Rng, Scores, as_codes
+from unbraid.metrics.declaration import Metric
 
 
 def wasserstein_correlation(codes: Any, *, rng: Rng = None) -> Scores:
@@ -23,3 +24,17 @@ def wasserstein_correlation(codes: Any, *, rng: Rng = None) -> Scores:
     distance = max(0.0, 2 * variances.sum() - 2 * cross)
     total = variances.sum()
     return Scores({"wasserstein_correlation": distance, "normalised": distance / total if total > 0 else 0.0})
+
+
+DECLARED = Metric(
+    wasserstein_correlation, "codes",
+    asks="are codes uncorrelated, in units of their scale?",
+    range="at least 0",
+    better="neither",
+    noise="near 0",
+    perfect="0 for independent factors",
+    invariant="order, sign; normalised: one scale for all",
+    trust="normalised",
+    report="if others did",
+    seconds=lambda size, settings: 3e-10 * size.rows * size.codes ** 2 + 1e-9 * size.codes ** 3,
+)  # fmt: skip

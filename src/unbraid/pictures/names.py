@@ -73,6 +73,7 @@ DATA = {
     "flowers102": Name("Oxford Flowers"),
     "celeba": Name("CelebA"),
     "image_folder": Name("a folder of images"),
+    "hugging_face": Name("Hugging Face", "a Hugging Face data set"),
 }
 METRICS = {
     "beta_vae_score": Name("BetaVAE", "BetaVAE score", "higher"),
@@ -89,6 +90,8 @@ METRICS = {
     "jemmig": Name("JEMMIG", "joint entropy minus MIG", "higher"),
     "dcimig": Name("DCIMIG", "", "higher"),
     "med": Name("MED", "mutual-information-based entropy disentanglement", "higher"),
+    "mcc": Name("MCC", "mean correlation coefficient", "higher"),
+    "linear_r2": Name("Linear R²", "linear R² of rows held out", "higher"),
     "infomec.infom": Name("InfoM", "InfoModularity", "higher"),
     "infomec.infoe": Name("InfoE", "InfoExplicitness", "higher"),
     "infomec.infoc": Name("InfoC", "InfoCompactness", "higher"),
@@ -153,8 +156,9 @@ def metric_names(*metrics: str, long: bool = False) -> dict[str, str]:
 # Parts of the names of scores, for those that have no name of their own above.
 _HIGHER = (
     "mig", "dci", "sap", "modularity", "explicitness", "beta_vae_score", "factor_vae_score", "irs", "infomec",
-    "mig_sup", "jemmig", "dcimig", "med", "retrieved_factors", "dci_es", "downstream", "probes", "accuracy", "udr",
-    "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness", "variation_predictability",
+    "mig_sup", "jemmig", "dcimig", "med", "mcc", "linear_r2", "retrieved_factors", "dci_es", "downstream", "probes",
+    "accuracy", "udr", "elbo", "diagonal", "efficiency", "disentanglement", "completeness", "informativeness",
+    "variation_predictability",
 )  # fmt: skip
 _LOWER = (
     "reconstruction", "total_correlation", "total_correlation_mean", "total_correlation_sampled",

@@ -71,9 +71,9 @@ def _importance(run: Run) -> Image.Image:
     kept = run.representation()
     if not kept.names:
         raise InputError(f"{run.folder} was trained on data without factors; no code says anything about them")
-    table = score(kept.codes.numpy(), kept.factors.numpy(), protocol=IMPORTANCE)
+    table = score(kept.codes.numpy(), kept.known_factors().numpy(), protocol=IMPORTANCE, names=kept.names)
     with tempfile.TemporaryDirectory() as folder:
-        return _opened(save_matrices(table, kept.names, Path(folder) / "importance.png"))
+        return _opened(save_matrices(table, Path(folder) / "importance.png"))
 
 
 def _curves(log: pd.DataFrame, run: Run, directions: Mapping[str, str]) -> Image.Image:

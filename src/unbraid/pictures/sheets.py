@@ -111,6 +111,8 @@ def _sweep(data: FactorData, factor: int, columns: int, rng: torch.Generator) ->
         if len(best) == len(values):
             break
     assert best is not None
+    if not len(best):  # many factors, or missing labels: any image with each of the values
+        return _any_with(data, factor, values)
     noise = rng.initial_seed()  # the same noise along the row, so that only the factor moves
     images = torch.cat([data.images(row[None], torch.Generator().manual_seed(noise)) for row in best])
     return images, best[:, factor]
@@ -125,7 +127,15 @@ def _existing(data: FactorData, factors: Tensor) -> Tensor:
         except InputError:
             continue
         existing.append(row)
-    return torch.stack(existing)
+    return torch.stack(existing) if existing else factors[:0]
+
+
+def _any_with(data: FactorData, factor: int, values: Tensor) -> tuple[Tensor, Tensor]:
+    """The first image with each of these values of a factor that occurs, and the values."""
+    column = data.all_factors()[:, factor]
+    present = [value for value in values.tolist() if bool((column == value).any())]
+    rows = torch.tensor([int((column == value).nonzero()[0, 0]) for value in present])
+    return data.images_at(rows), torch.tensor(present)
 
 
 def beside(pictures: Sequence[Image.Image], columns: int) -> Image.Image:

@@ -68,6 +68,8 @@ class Folder:
     def state(self) -> dict[str, Any]:
         """What `state.json` says: `state`, the time it took and so on; a folder without one is queued."""
         path = f"{self.folder}/state.json"  # 12,000 of them
+        if os.path.islink(path):  # noqa: PTH114 (a Path takes its time)
+            unlinked(Path(path))
         try:
             raw = read_bytes(path)
         except MissingError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from unbraid.data.atomic import replacing
 from unbraid.data.reading import read_json
 from unbraid.data.schema import WORD
 from unbraid.errors import InputError
@@ -16,3 +18,11 @@ def read_names(path: Path, id: str) -> dict[str, str]:
     if not isinstance(names, dict) or not all(map(WORD.holds, (*names, *names.values()))):
         raise InputError(f'{path} is not a file of names; expected {{"{id}": {{"z0": "size"}}}}')
     return names
+
+
+def write_names(path: Path, id: str, names: dict[str, str]) -> Path:
+    """Keep the names of a run's latents beside those of other runs in the file."""
+    known = read_json(path) if path.exists() else {}
+    with replacing(path) as part:
+        part.write_text(json.dumps({**(known if isinstance(known, dict) else {}), id: names}, indent=1) + "\n")
+    return path

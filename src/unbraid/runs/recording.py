@@ -302,7 +302,7 @@ def _scores(
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
-        table = score(representation.codes, representation.factors, protocol=protocol, rng=config.seed)
+        table = score(representation.codes, representation.known_factors(), protocol=protocol, rng=config.seed)
         table |= _sampled_scores(config, representation, protocol)
     settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
@@ -320,5 +320,5 @@ def _sampled_scores(config: RunConfig, representation: Representation, protocol:
         return {}
     codes = representation.draw(step_seed(config.seed, 0, SAMPLED))
     same_rows = Protocol(SAMPLED, protocol.sampled, protocol.train, protocol.test)
-    scores = score(codes, representation.factors, protocol=same_rows, rng=config.seed)
+    scores = score(codes, representation.known_factors(), protocol=same_rows, rng=config.seed)
     return {f"{SAMPLED}.{name}": value for name, value in scores.items()}

@@ -40,8 +40,9 @@ from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
-from unbraid.methods import method_class
+from unbraid.methods import GROUP, METHODS, Method, method_class
 from unbraid.metrics import ProtocolLike, as_protocol
+from unbraid.own import refer, refer_all
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
 from unbraid.runs.recording import check_needs
@@ -60,7 +61,7 @@ SAMPLES = 256  # images whose codes a member's run keeps; the best model is enco
 
 
 def evolve(
-    method: str,
+    method: str | type[Method],
     data: str | FactorData,
     config: PopulationConfig,
     out: Path | str,
@@ -91,7 +92,8 @@ def evolve(
         raise InputError(f"precision is {shown(precision)}; expected fp32 or bf16")
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
-    study, fixed = StudyFolder(out), dict(settings or {})
+    method = method if method in METHODS else refer(method, GROUP)
+    study, fixed = StudyFolder(out), refer_all(dict(settings or {}))
     opened = _reopenable(catalogue.load(data, resolution) if isinstance(data, str) else data, study)
     assert opened.opened is not None
     check_needs(method, method_class(method).needs, opened)

@@ -40,8 +40,9 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.schedule import Say
-from unbraid.methods import method_class
+from unbraid.methods import GROUP, METHODS, Method, method_class
 from unbraid.metrics import ProtocolLike, as_protocol
+from unbraid.own import label, refer, refer_all
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
@@ -107,7 +108,7 @@ def rpu(
     config: RPUConfig,
     out: Path | str,
     *,
-    method: str = "beta_tc_vae",
+    method: str | type[Method] = "beta_tc_vae",
     settings: Mapping[str, Any] | None = None,
     resolution: int = 64,
     precision: str = "fp32",
@@ -124,9 +125,9 @@ def rpu(
     if protocol is not None:
         as_protocol(protocol)  # a wrong one is an error before training, not after
     opened = catalogue.load(data, resolution) if isinstance(data, str) else data
-    fixed = dict(settings or {})
+    method, fixed = method if method in METHODS else refer(method, GROUP), refer_all(dict(settings or {}))
     if not method_class(method).gaussian:
-        raise InputError(f"{method} has no KL to find active latents with; expected a VAE, such as beta_tc_vae")
+        raise InputError(f"{label(method)} has no KL to find active latents with; expected a VAE, such as beta_tc_vae")
     if opened.weights is not None:
         raise InputError("the data has rows of different weights (correlated); expected rows that all count the same")
     if len(opened) < config.reduction.smallest:

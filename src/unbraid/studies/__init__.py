@@ -188,12 +188,13 @@ def write_report(
     baseline: str | None = None,
     chosen_by: str | None = None,
     file: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
     Where there are several methods, they are compared with `baseline`; `chosen_by` is the score that chooses between
     the settings of a method. `file` is the file of the study, where that is the user's own and not the copy in the
-    folder.
+    folder. `say` gets what the user should know.
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
@@ -217,7 +218,7 @@ def write_report(
         return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
     study, note = study_in(folder, file)
     if note:
-        warnings.warn(note, stacklevel=2)
+        say(note)
     runs = RunTable.read(folder) if study is None else study.table(folder)
     own = None if study is None else study.report(runs)
     about = Folder(folder).read_json("study")

@@ -12,6 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
+from unbraid.data import load
 from unbraid.data.sets.image_folder import open_image_folder
 from unbraid.errors import InputError
 
@@ -84,10 +85,10 @@ def test_grey_transparent_palette_and_deep_pictures(tmp_path: Path) -> None:
     Image.fromarray(np.full((8, 8), 40000, np.uint16)).save(tmp_path / "c.png")
     Image.new("RGB", (8, 8), GREEN).convert("P").save(tmp_path / "d.gif")
     colour = open_image_folder(8, tmp_path).images_at(range(4))[:, :, 0, 0].tolist()
-    assert colour == [[255, 255, 255], [77, 77, 77], [155, 155, 155], list(GREEN)]
+    assert colour == [[255, 255, 255], [77, 77, 77], [156, 156, 156], list(GREEN)]
     grey = open_image_folder(8, tmp_path, channels=1)
     assert grey.image_shape == (1, 8, 8)
-    assert grey.images_at(range(4))[:, 0, 0, 0].tolist() == [255, 77, 155, 150]
+    assert grey.images_at(range(4))[:, 0, 0, 0].tolist() == [255, 77, 156, 150]
 
 
 def test_broken_pictures_are_skipped_counted_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +130,7 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
         open_image_folder(8, tmp_path / "a.png")
     with pytest.raises(InputError, match="needs the setting path"):
         open_image_folder(8)
-    with pytest.raises(InputError, match="channels is 2; expected 1 or 3"):
+    with pytest.raises(InputError, match="channels is 2; expected 1, 3, or 0"):
         open_image_folder(8, tmp_path, 2)
 
 
@@ -193,3 +194,45 @@ def test_real_flowers() -> None:
         data = open_image_folder(64, REAL / "flowers_small.npz")
     assert len(data) == 1632
     assert data.image_shape == (3, 64, 64)
+
+
+def save_deep(path: Path, values: np.ndarray) -> None:
+    Image.fromarray(values).save(path)
+
+
+def test_pictures_of_many_bits_are_scaled_by_the_bits_in_use(tmp_path: Path) -> None:
+    for name, value in (("a", 4095), ("b", 2048)):
+        save_deep(tmp_path / f"{name}.png", np.full((8, 8), value, np.uint16))
+    data = load("image_folder", 8, path=str(tmp_path))
+    assert data.image_shape == (1, 8, 8)
+    assert data.images_at([0, 1]).flatten(1)[:, 0].tolist() == [255, 128]  # not black, and the same scale for both
+    assert data.notes == ("2 pictures of more than 8 bits have values up to 4095: 4095 is white",)
+
+
+@pytest.mark.parametrize(("top", "white"), [(1.0, 1.0), (200.0, 255.0), (3000.0, 3000.0)])
+def test_floats_are_scaled_by_what_is_there(tmp_path: Path, top: float, white: float) -> None:
+    save_deep(tmp_path / "a.tiff", np.full((8, 8), top, np.float32))
+    save_deep(tmp_path / "b.tiff", np.full((8, 8), top / 2, np.float32))
+    pixels = load("image_folder", 8, path=str(tmp_path)).images_at([0, 1]).flatten(1)[:, 0].tolist()
+    assert pixels == [round(255 * top / white), round(255 * top / 2 / white)]
+
+
+def test_grey_folders_have_one_channel_unless_asked(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8), (90, 90, 90)).save(tmp_path / "a.png")
+    assert load("image_folder", 8, path=str(tmp_path)).image_shape == (1, 8, 8)
+    assert load("image_folder", 8, path=str(tmp_path), channels=3).image_shape == (3, 8, 8)
+    Image.new("RGB", (8, 8), (90, 90, 91)).save(tmp_path / "b.png")
+    assert load("image_folder", 8, path=str(tmp_path)).image_shape == (3, 8, 8)
+
+
+@pytest.mark.filterwarnings("ignore:.*could not be read")
+def test_links_to_nothing_and_to_folders_are_named(tmp_path: Path) -> None:
+    pictures, elsewhere = tmp_path / "pictures", tmp_path / "elsewhere"
+    for folder in (pictures, elsewhere):
+        folder.mkdir()
+        Image.new("L", (8, 8)).save(folder / "a.png")
+    (pictures / "gone.png").symlink_to(tmp_path / "nothing.png")
+    (pictures / "more").symlink_to(elsewhere)
+    data = load("image_folder", 8, path=str(pictures))
+    assert data.files == ("a.png",)
+    assert data.reasons == {"gone.png": "is a link to nothing", "more/": "is a link to a folder"}

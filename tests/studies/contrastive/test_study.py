@@ -50,7 +50,7 @@ def test_what_the_models_of_the_desk_are() -> None:
     assert {job.seed for job in models} == set(range(12))
     assert Counter(job.full_settings["ortho_over"] for job in models) == {"pair": 144, "all": 12}
     assert {job.steps for job in models if job.full_settings["positives"] == "disjoint"} == {2100}
-    assert sum(job.seconds for job in jobs("desk")) < 2 * 4800  # 80 minutes of two cores; a quiet machine takes 65
+    assert sum(job.seconds for job in jobs("desk")) < 2 * 4900  # 80 minutes of two cores by the registry
 
 
 def test_the_paper_s_models_see_what_its_generator_makes() -> None:

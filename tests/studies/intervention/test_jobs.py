@@ -104,11 +104,10 @@ def test_how_far_two_factors_share_codes() -> None:
 class Reads(torch.nn.Module):
     """Codes that are the mean colour, or how coarse the grain is, which has nothing to do with it."""
 
-    code_groups = None
-
     def __init__(self, colour: bool) -> None:
         super().__init__()
         self.colour = colour
+        self.code_groups = [[0, 1, 2]] if colour else None
 
     def encode(self, images: torch.Tensor) -> torch.Tensor:
         means = images.float().mean((2, 3))

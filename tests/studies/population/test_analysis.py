@@ -253,6 +253,16 @@ def test_what_the_paper_does_not_name_is_not_testable() -> None:
     assert "which factors come first on Shapes3D" in judged.why
 
 
+def test_a_page_of_rooms_alone_has_all_claims() -> None:
+    finals = pd.DataFrame(known(RPU, "shapes3d", 3, hues(0.9, 0, 0)))
+    rooms = as_the_paper_has_them(3).assign(data="shapes3d")
+    sections = report(of(frame(PAPER, 3, "shapes3d"), rooms, known=finals).table)
+    judged = {item.key: item for section in sections for item in section.items if isinstance(item, Judged)}
+    assert set(judged) == set(BY_KEY)
+    assert judged["final-knows-three"].verdict == "not testable here"
+    assert judged["larger-gap-on-shapes3d"].verdict == "not testable here"
+
+
 def test_failed_models_and_lost_scores_do_not_count() -> None:
     runs = frame(PAPER)
     lost = runs.copy()

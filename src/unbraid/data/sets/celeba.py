@@ -77,7 +77,7 @@ def _opened(
     )
     words = f"CelebA's pictures in {source}"
     if labels is None:
-        return Pictures(as_tensor(pixels), list(marks), (), words)
+        return Pictures(as_tensor(pixels), list(marks), {}, words)
     names, table = labels
     return Rows(as_tensor(pixels), torch.from_numpy(table), names, [2] * len(names), source=words)
 

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unbraid.data.array_data import as_bytes
 from unbraid.data.cache import Array
 from unbraid.data.factors import Rows, check_resolution
 from unbraid.data.reading import read_arrays
 from unbraid.data.sets.digits import SPLITS, TEST_EVERY
-from unbraid.data.sets.image_folder import as_bytes, open_image_folder
+from unbraid.data.sets.image_folder import open_image_folder
 from unbraid.data.stored import check_split, planes
 from unbraid.errors import InputError
 
@@ -90,7 +91,7 @@ def _from_npz(path: Path, resolution: int, split: str) -> Labelled:
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise InputError(f"{path}: the test set has the class {unknown[0]}, which the training set lacks")
-    pixels = torch.from_numpy(planes(_in_colour(as_bytes(path, images)), resolution))
+    pixels = torch.from_numpy(planes(_in_colour(as_bytes(str(path), images)), resolution))
     indices = torch.from_numpy(np.searchsorted(classes, labels).astype(np.int64))
     return _part(pixels, indices, [str(name) for name in classes], "" if parted else split)
 

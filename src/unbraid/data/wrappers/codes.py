@@ -39,6 +39,7 @@ def _checked(codes: Array, data: FactorData) -> Array:
 
 def scaled_factors(data: FactorData) -> Tensor:
     """The factors of every row as numbers from 0 to 1: float32 (len, k)."""
+    data.need_labels("codes from factors")
     if not data.names:
         raise InputError("this data has no factors to use as codes; expected codes=FILE.npy")
     last = torch.tensor([max(size - 1, 1) for size in data.sizes])

@@ -30,6 +30,7 @@ class Correlated(Selection):
         pairs: Sequence[tuple[str, str]] | Mapping[tuple[str, str], Tensor | np.ndarray[Any, Any]],
         strength: float = 0.2,
     ) -> None:
+        data.need_labels("correlated factors")
         factors = data.all_factors()
         weights = torch.ones(len(data), dtype=torch.float64) if data.weights is None else data.weights.clone()
         self.tables: dict[tuple[str, str], Tensor] = {}

@@ -69,7 +69,8 @@ def factor_labels(data: FactorData, count: int, rng: Rng = 0) -> Tensor:
         raise InputError(f"labels is {count:,}; expected 1 to {len(data):,}, the rows of the data")
     rows = torch.randperm(len(data), generator=generator(rng))[:count]
     labels = torch.full((len(data), len(data.names)), float("nan"))
-    labels[rows] = data.factors_at(rows) / torch.tensor(data.sizes, dtype=torch.float32)
+    factors = data.factors_at(rows)
+    labels[rows] = (factors / torch.tensor(data.sizes, dtype=torch.float32)).masked_fill(factors < 0, float("nan"))
     return labels
 
 

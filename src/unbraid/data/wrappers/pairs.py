@@ -30,6 +30,8 @@ class PairData(Annotated):
 
     def __init__(self, data: FactorData, shared: Sequence[str] | None, differ: bool = False) -> None:
         super().__init__(data)
+        if shared is not None:
+            data.need_labels("pairs")
         self.differ = differ
         self.shared = None if shared is None else tuple(shared)
         self.columns = [data.column(name) for name in self.shared or ()]

@@ -148,6 +148,7 @@ class TaskData(Annotated):
     """
 
     def __init__(self, data: FactorData, random: RandomTasks, centred: bool = False) -> None:
+        data.need_labels("tasks")
         super().__init__(data)
         self.random, self.centred = random, centred
         self.masks = random.masks(data.names)

@@ -25,6 +25,7 @@ class WeakPairs(Annotated):
 
     def __init__(self, data: FactorData, changes: int = 1) -> None:
         super().__init__(data)
+        data.need_labels("pairs")
         if len(data.names) < 2:
             raise InputError(f"pairs need data with at least two factors; this data has {len(data.names)}")
         if not 0 <= changes < len(data.names):

@@ -121,7 +121,8 @@ class Examine(Job):
     images: int = 64
     """Of translation difficulty."""
     pairs: int = 4_000
-    """Of variation predictability."""
+    pair_steps: int = 300
+    """Of variation predictability: pairs of images, and steps of its classifier."""
     sweep: bool = False
     """Whether translation difficulty is also measured with other steps, rates and widths."""
     two_sample_images: int = 4_000
@@ -179,7 +180,8 @@ class Examine(Job):
         scores = {name if name == DIFFICULTY else f"{DIFFICULTY}.{name}": value for name, value in on_test.items()}
         scores[TRAINED_DIFFICULTY] = translation_difficulty(method, data, rows, **sizes)[DIFFICULTY]
         network = "patches" if self.model.resolution % 8 == 0 else "mlp"  # which takes images of any side
-        predicted = variation_predictability(method, test, rows, pairs=self.pairs, network=network)
+        counts = {"pairs": self.pairs, "steps": self.pair_steps}
+        predicted = variation_predictability(method, test, rows, network=network, **counts)
         scores |= {PREDICTED: predicted[PREDICTED], f"{PREDICTED}.overfit": predicted["overfit"]}
         for name, settings in SWEEP.items() if self.sweep else ():
             swept = translation_difficulty(method, test, rows, values=SWEPT_VALUES, images=self.images, **settings)

@@ -234,7 +234,8 @@ SCALES = {
             },
         },
         examined={
-            "samples": 300, "values": 2, "images": 8, "pairs": 60, "two_sample_images": 40, "two_sample_steps": 3
+            "samples": 300, "values": 2, "images": 8, "pairs": 60, "pair_steps": 3, "two_sample_images": 40,
+            "two_sample_steps": 3,
         },
     ),
 }  # fmt: skip

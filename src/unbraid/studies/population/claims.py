@@ -131,7 +131,7 @@ def undecided(measure: Callable[[Models], Numbers], rule: Rule) -> Callable[[Mod
 
 def shares(models: Models, data: str, factors: Sequence[str], others: bool = False) -> Array:
     """By seed, what the first metaEpoch's active latents know: the least of `factors`, or the most of all `others`."""
-    epochs, values = models.epochs_of(data), []
+    epochs, values = models.epochs_of(data), list[float]()
     for knows in epochs.loc[epochs["metaepoch"] == 1, "knows"] if len(epochs) else ():
         best = best_known(knows)
         if others:
@@ -180,8 +180,8 @@ def _finds_any(models: Models) -> str | None:
 
 def final_shares(models: Models, data: str, approach: str, others: bool = False) -> Numbers:
     """What an approach's model knows of the factors that the paper's know: the least; or the most of all `others`."""
-    factors, values = paper.final_factors(data), []
-    for knows in models.known(approach, data).values():
+    factors, values = paper.final_factors(data), list[float]()
+    for knows in models.known(approach, data).values() if factors else ():
         best = best_known(knows)
         if others:
             values.append(max((share for name, share in best.items() if name not in factors), default=0.0))

@@ -1,0 +1,193 @@
+"""The results of a discovery: a table of factors, the model, and a page."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from unbraid.data.atomic import replacing
+from unbraid.data.sets.image_folder import Pictures
+from unbraid.explorer.content import content_of, picture_address
+from unbraid.explorer.page import page_of
+from unbraid.methods import Method
+from unbraid.pictures.neighbours import neighbours
+from unbraid.pictures.sheets import tiles
+from unbraid.pictures.traversals import traverse
+from unbraid.runs.folder import Folder
+from unbraid.runs.run import Run
+from unbraid.search.discovery import Discovery, Factor
+from unbraid.training.representation import encode_all
+
+Array = np.ndarray[Any, Any]
+EXTREMES = 8  # pictures at each end of a factor
+STRIP = 9  # decoded pictures along a factor
+QUERIES = 4  # pictures whose neighbours are shown
+BINS = 30
+
+
+@dataclass(frozen=True)
+class Found:
+    """A factor with its values: one per picture, in the order of the files."""
+
+    name: str
+    factor: Factor
+    values: Array
+
+    @property
+    def order(self) -> Array:
+        return np.argsort(self.values, kind="stable")
+
+    def ends(self) -> tuple[Array, Array]:
+        """The pictures with the lowest and with the highest values, the most extreme first."""
+        count = min(EXTREMES, len(self.values) // 2)
+        return self.order[:count], self.order[::-1][:count].copy()
+
+
+def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequence[str] = ()) -> list[Path]:
+    """Write `factors.csv`, `model/` and `page.html`, and give their paths. `notes` are lines about the pictures."""
+    method = discovery.run.method()
+    codes = encode_all(method, data)
+    shown = discovery.trusted or discovery.factors
+    found = [Found(f"factor_{place}", factor, codes[:, factor.latent].numpy()) for place, factor in enumerate(shown, 1)]
+    model = _copy(discovery.run, out / "model", {f"z{one.factor.latent}": one.name.replace("_", " ") for one in found})
+    table = factor_table(found if discovery.trusted else [], data.files)
+    with replacing(out / "factors.csv") as part:
+        table.to_csv(part, index=False)
+    text = page(discovery, found, codes, method, data, model, notes)
+    with replacing(out / "page.html") as part:
+        part.write_text(text, encoding="utf-8")
+    return [out / "factors.csv", model.folder, out / "page.html"]
+
+
+def factor_table(found: Sequence[Found], names: Sequence[str]) -> pd.DataFrame:
+    """One row per picture: `file`, each factor, and in `extreme` the factors of which it is an extreme case."""
+    columns: dict[str, Any] = {"file": list(names)}
+    marks: list[list[str]] = [[] for _ in names]
+    for one in found:
+        columns[one.name] = np.round(one.values.astype(float), 4)
+        for rows, word in zip(one.ends(), ("lowest", "highest"), strict=True):
+            for row in rows:
+                marks[row].append(f"{one.name} {word}")
+    columns["extreme"] = ["; ".join(words) for words in marks]
+    return pd.DataFrame(columns)
+
+
+def _copy(run: Run, target: Path, names: dict[str, str]) -> Run:
+    """The run without what only its next stage needs, with the factors' names; whole or absent."""
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(run.folder, part)
+    copy = Run(part)
+    copy.drop_state()
+    Folder(part).write_json("names", {copy.config.id: names})
+    shutil.rmtree(target, ignore_errors=True)
+    part.rename(target)
+    return Run(target)
+
+
+def page(
+    discovery: Discovery,
+    found: Sequence[Found],
+    codes: Tensor,
+    method: Method,
+    data: Pictures,
+    model: Run,
+    notes: Sequence[str],
+) -> str:
+    """The page as text: factors in order of trust, sliders, neighbours, and what was skipped."""
+    middle = codes.mean(0)
+    sliders = page_of([content_of(model, data, {f"z{one.factor.latent}": one.name for one in found})], labels=["model"])
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', sliders)
+    assert policy is not None
+    count = len(discovery.trusted)
+    headline = f"{count} factor{'s' if count != 1 else ''} in {len(data):,} pictures" if count else "No factor yet"
+    about = [
+        f"{discovery.models} models, the best with β {discovery.member.strength:g} and {discovery.steps:,} steps, in "
+        f"{discovery.seconds / 60:.0f} minutes.",
+        *notes,
+    ]
+    return Template(files("unbraid.explorer").joinpath("discovered.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(data.source),
+        headline=html.escape(headline),
+        policy=policy[1],
+        about="".join(f"<p>{html.escape(line)}</p>" for line in about),
+        advice="".join(f"<li>{html.escape(line)}</li>" for line in discovery.advice()),
+        factors="".join(_card(one, middle, method, data) for one in found),
+        neighbours=_neighbours(found, codes, data),
+        sliders=html.escape(sliders, quote=True),
+        skipped=_skipped(data),
+        version=html.escape(version("unbraid")),
+    )
+
+
+def _card(one: Found, middle: Tensor, method: Method, data: Pictures) -> str:
+    low, high = one.ends()
+    bounds = np.quantile(one.values, [0.01, 0.99])
+    strip = traverse(method, middle, one.factor.latent, torch.linspace(float(bounds[0]), float(bounds[1]), STRIP))
+    rows = [("decoded, low to high", strip), ("lowest", data.images_at(low)), ("highest", data.images_at(high))]
+    pictures = "".join(
+        f"<figure>{_image(images, words)}<figcaption>{words}</figcaption></figure>" for words, images in rows
+    )
+    title = html.escape(one.name.replace("_", " ").capitalize())
+    trust = "confirmed by other models" if one.factor.trusted else "not confirmed by other models"
+    return (
+        f'<section class="card"><h2>{title}</h2><p class="facts">agreement {one.factor.trust:.2f}: {trust} · '
+        f"latent z{one.factor.latent}, {one.factor.kl:.1f} nats</p>{pictures}{_histogram(one)}</section>"
+    )
+
+
+def _image(images: Tensor, words: str) -> str:
+    return f'<img alt="{html.escape(words)}" src="{picture_address(tiles([images]))}">'
+
+
+def _histogram(one: Found) -> str:
+    """An SVG of how the pictures are spread along a factor."""
+    counts, edges = np.histogram(one.values, BINS)
+    bars = "".join(
+        f'<rect x="{place}" y="{1 - count / counts.max():.3f}" width="0.9" height="{count / counts.max():.3f}"/>'
+        for place, count in enumerate(counts)
+    )
+    label = f"{len(one.values):,} pictures from {edges[0]:.2f} to {edges[-1]:.2f}"
+    return (
+        f'<figure><svg class="histogram" viewBox="0 0 {BINS} 1" preserveAspectRatio="none" role="img" '
+        f'aria-label="{label}">{bars}</svg><figcaption>{label}</figcaption></figure>'
+    )
+
+
+def _neighbours(found: Sequence[Found], codes: Tensor, data: Pictures) -> str:
+    """Some pictures, and for each factor those that are nearest to them in it and furthest from them elsewhere."""
+    if not found or len(data) < 20:
+        return ""
+    queries = torch.linspace(0, len(data) - 1, QUERIES + 2).long()[1:-1]
+    groups = [[one.factor.latent] for one in found]
+    parts = []
+    for row in queries.tolist():
+        nearest = neighbours(codes, codes[row], groups, EXTREMES + 1)
+        lines = "".join(
+            f"<figure>{_image(data.images_at([place for place in rows.tolist() if place != row][:EXTREMES]), one.name)}"
+            f"<figcaption>{html.escape(one.name.replace('_', ' '))}</figcaption></figure>"
+            for one, rows in zip(found, nearest, strict=True)
+        )
+        name = html.escape(data.files[row])
+        parts.append(f'<section class="card"><h3>{_image(data.images_at([row]), name)} {name}</h3>{lines}</section>')
+    return "<h2>Nearest by each factor</h2>" + "".join(parts)
+
+
+def _skipped(data: Pictures) -> str:
+    if not data.skipped:
+        return ""
+    names = "".join(f"<li>{html.escape(f'{name}: {reason}')}</li>" for name, reason in data.reasons.items())
+    return f"<details><summary>{len(data.skipped):,} files could not be read</summary><ul>{names}</ul></details>"

@@ -1,0 +1,152 @@
+"""Commands for a folder of pictures: discover, encode, sort, label."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import unbraid
+from tests.examples.command import Here
+from tests.examples.toy_jobs import Now
+from unbraid.cli import _engine
+from unbraid.data import load
+from unbraid.errors import InputError
+from unbraid.search import discovery
+
+
+def draw(folder: Path, count: int, seed: int = 0) -> pd.DataFrame:
+    """Grey squares at random places; the table says where."""
+    folder.mkdir(parents=True)
+    rng, rows = np.random.default_rng(seed), []
+    for number in range(count):
+        top, left = rng.integers(0, 11, 2)
+        pixels = np.zeros((16, 16), np.uint8)
+        pixels[top : top + 5, left : left + 5] = 255
+        Image.fromarray(pixels).save(folder / f"{number:03}.png")
+        rows.append({"file": f"{number:03}.png", "top": float(top), "side": "left" if left < 5 else "right"})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> tuple[Path, pd.DataFrame]:
+    """The folder of a run, and the table of its 60 pictures in `pictures`."""
+    table = draw(tmp_path / "pictures", 60)
+    data = load("image_folder", 16, path=str(tmp_path / "pictures"), channels=1)
+    settings = {"network": "small", "latents": 3, "batch_size": 16, "learning_rate": 3e-3, "beta": 0.1}
+    run = unbraid.train("beta_vae", data, steps=60, out=tmp_path / "run", protocol=None, **settings)
+    return run.folder, table
+
+
+def test_new_pictures_are_encoded_into_what_the_suffix_says(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, _ = trained
+    new = draw(run.parent / "new", 7, seed=1)
+    tables = ["codes.csv", *(["codes.parquet"] if find_spec("pyarrow") else [])]
+    for name in ("codes.npy", *tables):
+        done = here("encode", str(run), "--pictures", str(run.parent / "new"), "--out", name, "--all")
+        assert done.returncode == 0, done.stderr
+    codes, table = np.load(run.parent / "codes.npy"), pd.read_csv(run.parent / "codes.csv")
+    assert codes.shape == (7, 3)
+    assert table["file"].tolist() == new["file"].tolist()
+    assert table[["z0", "z1", "z2"]].to_numpy() == pytest.approx(codes, rel=1e-4)
+    if "codes.parquet" in tables:
+        assert pd.read_parquet(run.parent / "codes.parquet")["file"].tolist() == new["file"].tolist()
+    done = here("encode", str(run), "--out", "codes.txt")
+    assert done.returncode == 2
+    assert "expected a name that ends in .npy, .csv, .parquet" in done.stderr
+
+
+def test_floats_and_bytes_have_the_same_codes_and_others_are_refused(trained: tuple[Path, pd.DataFrame]) -> None:
+    method = unbraid.load(trained[0])
+    images = load("image_folder", 16, path=str(trained[0].parent / "pictures"), channels=1).images_at([0, 1])
+    assert method.encode(images.float() / 255).detach().numpy() == pytest.approx(
+        method.encode(images).detach().numpy(), abs=1e-5
+    )
+    for wrong, message in [
+        (images.float(), "images go from 0 to 255; expected uint8, or floats in [0, 1], of shape (n, 1, 16, 16)"),
+        (images.long(), "images are torch.int64; expected uint8"),
+        (images[:, :, :8], r"images have shape (2, 1, 8, 16); expected uint8"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            method.encode(wrong)
+        assert message in str(caught.value)
+
+
+def test_pictures_are_sorted_by_a_latent(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, _ = trained
+    here("encode", str(run), "--out", "codes.csv", "--all")
+    order = pd.read_csv(run.parent / "codes.csv").sort_values("z1", kind="stable")["file"].tolist()
+    done = here("sort", "pictures", "--model", str(run), "--by", "z1", "--links", "links")
+    assert done.returncode == 0, done.stderr
+    links = sorted((run.parent / "links").iterdir())
+    assert [link.name.split("-", 1)[1] for link in links] == order
+    assert all(link.resolve().parent == run.parent / "pictures" for link in links)
+    assert here("sort", "pictures", "--model", str(run), "--by", "z1", "--links", "links").returncode == 2
+    assert here("sort", "pictures", "--model", str(run), "--by", "z1", "--out", "sheet.png").returncode == 0
+    assert Image.open(run.parent / "sheet.png").width > 500
+    done = here("sort", "pictures", "--model", str(run), "--by", "z9")
+    assert done.returncode == 2
+    assert "there is no latent 'z9'" in done.stderr
+
+
+def test_names_are_kept_in_the_run(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, _ = trained
+    assert here("label", str(run), "z1=from above", "z0=width").returncode == 0
+    assert here("label", str(run), "z0=size").returncode == 0
+    kept = json.loads((run / "names.json").read_text())
+    assert list(kept.values()) == [{"z1": "from above", "z0": "size"}]
+    here("encode", str(run), "--out", "codes.csv", "--all")
+    assert {"from above", "size", "z2"} < set(pd.read_csv(run.parent / "codes.csv").columns)
+    for wrong in ("z1", "z1=", "height=tall"):
+        assert here("label", str(run), wrong).returncode == 2
+
+
+def test_attributes_of_ones_own_have_an_error_estimate(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, table = trained
+    table.iloc[:40].to_csv(run.parent / "some.csv", index=False)
+    done = here("label", str(run), "--labels", "some.csv", "--by", "z0,z1,z2")
+    assert done.returncode == 0, done.stderr
+    assert "top: R²" in done.stdout
+    assert "side: accuracy" in done.stdout
+    result = pd.read_csv(run.parent / "attributes.csv")
+    assert result["file"].tolist() == table["file"].tolist()
+    assert set(result["side"]) <= {"left", "right"}
+    table.assign(file="elsewhere.png").iloc[:1].to_csv(run.parent / "wrong.csv", index=False)
+    done = here("label", str(run), "--labels", "wrong.csv")
+    assert done.returncode == 2
+    assert "elsewhere.png, which is not among the pictures" in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore:.*could not be read")
+def test_discover_ends_with_a_table_a_model_and_a_page(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw(tmp_path / "pictures", 40)
+    (tmp_path / "pictures" / "broken.png").write_bytes(b"no picture")
+    for name, value in {"PAGE": 59.0, "SHORTEST": 0.4, "LONGEST": 0.5, "ACTIVE": 0.0, "TRUSTED": 0.0}.items():
+        monkeypatch.setattr(discovery, name, value)
+    monkeypatch.setattr(_engine, "_executor", lambda *_: (Now(), 1))
+    done = here("discover", "pictures", "--minutes", "1", "--resolution", "16", "--strengths", "2", "--latents", "3")
+    assert done.returncode == 0, done.stderr
+    assert "40 grey pictures" in done.stderr
+    out = tmp_path / "pictures-factors"
+    table = pd.read_csv(out / "factors.csv")
+    assert len(table) == 40
+    assert list(table.columns) == ["file", "factor_1", "factor_2", "factor_3", "extreme"]
+    page = (out / "page.html").read_text()
+    assert "3 factors in 40 pictures" in page
+    assert "broken.png" in page
+    assert here("encode", str(out / "model"), "--out", "codes.csv").returncode == 0
+    assert here("discover", "pictures", "--minutes", "0.5").returncode == 2
+
+
+def test_too_few_pictures_are_refused(tmp_path: Path, here: Here) -> None:
+    draw(tmp_path / "pictures", 3)
+    done = here("discover", "pictures")
+    assert done.returncode == 2
+    assert "pictures holds 3 pictures that can be read; expected at least 10" in done.stderr
