@@ -401,7 +401,7 @@ def good_call(world: World, name: str, function: Callable[..., Any]) -> dict[str
     if name == "unbraid.train":
         chosen |= {"out": "made", "network": "small", "latents": 3, "protocol": None, "precision": "fp32"}
     if name == "unbraid.represent":
-        chosen["method"] = unbraid.load(world.run)
+        chosen["encoder"] = unbraid.load(world.run)
     if name in ("unbraid.score", "unbraid.metrics.score"):
         chosen["metrics"] = ["mig"]
     if name == "unbraid.data.load":

@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 JSON_LIMIT = 64 << 20
 """Bytes of a JSON file."""
-ARRAYS_LIMIT = 4 << 30
+ARRAYS_LIMIT = 4_000_000_000
 """Bytes of the arrays of one file, unpacked; `UNBRAID_READ_LIMIT` is another number of bytes."""
 MEMBERS_LIMIT = 1000
 """Arrays in one file."""
@@ -62,10 +62,8 @@ def read_bytes(path: Path | str, limit: int = JSON_LIMIT) -> bytes:
         if size > limit:
             raise InputError(f"{path} has {size:,} bytes; expected at most {limit:,}")
         content = b""
-        while part := os.read(descriptor, size + 1):  # all at once, unless somebody is writing it
+        while len(content) < size and (part := os.read(descriptor, size - len(content))):
             content += part
-            if len(content) > limit:
-                raise InputError(f"{path} grows while it is read")
         return content
     except OSError as error:
         raise unreadable(path, error) from error
