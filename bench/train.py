@@ -74,7 +74,7 @@ def ours(method: str, precision: str, size: Size) -> Step:
     settings = {"discriminator_width": size.discriminator_width} if method == "factor_vae" else {}
     learner = unbraid.methods.build(method, data, {"batch_size": size.batch, **settings})
     learner = learner.prepare("cpu", resolve_precision(precision, _cpu()))
-    reports = train(learner, data, steps=1 << 40, seed=0, every=size.every)
+    reports = train(learner, data, steps=10**12, seed=0, every=size.every)
 
     def step() -> int:
         next(reports)
@@ -233,7 +233,7 @@ def share_of_the_step(seconds: float, size: Size) -> float:
     try:
         with tempfile.TemporaryDirectory() as folder:
             unbraid.train(
-                "beta_vae", "dsprites", steps=1 << 40, out=folder, precision="fp32", protocol=None,
+                "beta_vae", "dsprites", steps=10**12, out=folder, precision="fp32", protocol=None,
                 batch_size=size.batch,
             )  # fmt: skip
     except TimeIsUp:

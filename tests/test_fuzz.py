@@ -336,7 +336,7 @@ def test_hostile_names_of_runs(world: World) -> None:
 
 
 def test_the_rule_notices_what_was_wrong_before(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    pictures, pipe, config = world.out / "pictures", world.inputs / "pipe", world.run / "config.json"
+    pictures, pipe, config = world.out / "pictures", world.inputs / "pipe.npy", world.run / "config.json"
     os.mkfifo(pipe)
     record = json.loads(config.read_text())
     show = ["data", "show", "image_folder", "--resolution", "16", "--out", "o.png", "--set", f"path={pictures}"]

@@ -74,7 +74,7 @@ def test_frozen_learners_get_the_codes_of_every_row_and_only_test_errors(tmp_pat
         assert Run(study.folder(job)).config.id == job.id
     errors = {"test.squared_error", "test.rmse"}
     assert set(Run(study.folder(decoder)).read_json("scores")["scores"]) == errors
-    errors |= {"test.error", "test.error_0", "test.error_1"}
+    errors |= {"test.error", "test.error_0", "test.error_1", "test.r2", "test.r2_0", "test.r2_1"}
     assert set(Run(study.folder(heads)).read_json("scores")["scores"]) == errors
     assert Run(study.folder(truth)).spec.codes == 5
     assert {path.name for path in show(Run(study.folder(decoder)), out=tmp_path)} >= {"unit_traversals.png"}

@@ -228,5 +228,5 @@ def test_bad_labels_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"labels column 1 is 3 at row 0; expected 0 to 1, or NaN"):
         LabelledData(squares(), np.tile([0, 3], (36, 1)))
     np.save(tmp_path / "words.npy", np.array(["a"] * 36))
-    with pytest.raises(InputError, match=r"words.npy holds <U1; expected finite numbers, NaN where there is no label"):
+    with pytest.raises(InputError, match=r"words.npy holds text; expected labels as numbers"):
         with_labels(squares(), label_file=str(tmp_path / "words.npy"))

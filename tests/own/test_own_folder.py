@@ -128,6 +128,7 @@ def test_the_copies_are_enough_where_the_files_are_gone(moved: Path, here: Here)
         run.data()  # what the code reads beside itself is not code, and not kept
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_changed_loss_trains_anew(moved: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     out, before = moved / "out", {job.id for job in open_study(str(moved / "study.py")).jobs("smoke")}
     text = (moved / "penalties.py").read_text()
@@ -145,6 +146,7 @@ def test_a_changed_loss_trains_anew(moved: Path, here: Here, monkeypatch: pytest
     assert min(map(min, sizes)) > 0
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_ray_cluster_gives_the_same_results(trained: Path, tmp_path: Path, here: Here) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'unbraid[ray]'")
     folder = own_folder.write(tmp_path / "mine")

@@ -433,7 +433,7 @@ def test_a_folder_of_pictures_ends_with_labels_by_file_name(
     assert "labels of 75 images" in printed.out
     (run,) = (out / "metaepoch1" / "population" / "jobs").glob("best-*")
     method = Run(run).method()
-    images = [torch.from_numpy(read_picture(folder / name, 16, 3, name).copy()).permute(2, 0, 1) for name in names]
+    images = [torch.from_numpy(read_picture(folder / name, 16, 1, name).copy()).permute(2, 0, 1) for name in names]
     with torch.inference_mode():
         codes = method.encode(torch.stack(images)).numpy()
     columns = labels.filter(like="metaepoch1_latent")

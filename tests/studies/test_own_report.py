@@ -38,9 +38,9 @@ def test_its_sections_come_first_and_the_comparison_once(
     file.write_text(STUDY.replace("means)])]", f"means)])] {own}"))
     folder = tmp_path / "folder"
     folder.mkdir()
-    (folder / "study.json").write_text("{}")
+    (folder / "study.json").write_text('{"name": "mine.py", "scale": "desk"}')
     study = replace(open_study(str(file)), table=lambda folder: RunTable(FRAME, folder=folder))
-    monkeypatch.setattr(studies, "study_in", lambda folder: (study, "desk"))
+    monkeypatch.setattr(studies, "study_in", lambda folder, file: (study, ""))
     page = write_report(folder, tmp_path / "out", draw=0, baseline=None).read_text()
     assert "Mine (desk)" in page
     assert page.index("My question</h2>") < page.index("Comparison of methods</h2>")

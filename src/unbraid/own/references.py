@@ -57,7 +57,7 @@ def relative_to(folder: Path) -> Iterator[None]:
 
 
 def refer(value: Any, group: str = "") -> Any:
-    """The reference to what a word or an object names; a word that is neither a file's nor in the group stays as it is.
+    """The reference to what a word or an object names; a number, or a word that names nothing, stays as it is.
 
     `group` is that of the entry points of installed packages, such as `unbraid.methods`.
     """
@@ -70,7 +70,7 @@ def refer(value: Any, group: str = "") -> Any:
             return _named(source, source.main, match[2])
         entry = _entries(group).get(value) if group else None
         return value if entry is None else refer(_loaded(entry))
-    return _of_object(value)
+    return value if value is None or isinstance(value, bool | int | float) else _of_object(value)
 
 
 def refer_all(tree: Any) -> Any:

@@ -58,5 +58,5 @@ def test_the_last_orientation_draws_as_the_first() -> None:
 
 @pytest.mark.parametrize("resolution", [3, 257, 64.0, True, "64"])
 def test_resolution_out_of_range(resolution: object) -> None:
-    with pytest.raises(InputError, match=r"resolution is .*; expected a whole number from 4 to 256"):
+    with pytest.raises(InputError, match=r"resolution is .*; expected a whole number"):
         load("dsprites", resolution)  # type: ignore[arg-type]

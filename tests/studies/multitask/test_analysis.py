@@ -567,5 +567,5 @@ def test_pictures_are_made_from_the_folder_wherever_it_is(study: Path, tmp_path:
     sections = report(table(moved))
     assert not items(sections, Picture)
     assert "Could not be shown" in sections[2].text
-    assert "cannot be read as an embedding" in sections[2].text
+    assert "embedding.npz cannot be read as an .npz file of an embedding" in sections[2].text
     assert "has no trained model" in sections[2].text

@@ -50,7 +50,7 @@ def _from_folder(folder: Path, resolution: int, split: str) -> Labelled:
     classes = _class_folders(folder / "train" if parted else folder)
     if parted and _class_folders(folder / "test") != classes:
         raise InputError(f"{folder}: train and test have different class folders; expected the same in both")
-    pictures = open_image_folder(resolution, folder / split if parted else folder)
+    pictures = open_image_folder(resolution, folder / split if parted else folder, channels=3)
     names = [name.split("/")[0] for name in pictures.files]
     stray = [file for file, name in zip(pictures.files, names, strict=True) if name not in classes]
     if stray:
