@@ -176,7 +176,7 @@ class RunTable:
         columns = [*_NEEDED, *self.identity]
         if not set(columns) <= set(self.frame.columns):
             return pd.DataFrame(columns=[*dict.fromkeys([*self.frame.columns, *columns])])
-        return self.frame[self.frame[columns].notna().all(axis=1)].reset_index(drop=True)
+        return self.frame[self.frame[columns].notna().all(axis=1)].reset_index(drop=True).copy()
 
     @cached_property
     def done(self) -> pd.DataFrame:
