@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -386,3 +387,15 @@ def test_bad_settings_are_named_and_leave_nothing(tmp_path: Path, settings: dict
     with pytest.raises(InputError, match=message):
         tiny(tmp_path / "bad", **settings)
     assert not (tmp_path / "bad").exists()
+
+
+def test_scores_of_labelled_data_know_names_and_types(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (120, 1, 16, 16), dtype=np.uint8)
+    labels = {"shape": rng.choice(["round", "square"], 120), "angle": rng.uniform(size=120)}
+    data = unbraid.data.ArrayData(images, labels)
+    settings = {"network": "small", "latents": 3, "batch_size": 8}
+    run = unbraid.train("beta_vae", data, steps=2, out=tmp_path / "run", protocol="fast", **settings)
+    record = json.loads(run.path("scores").read_text())
+    assert record["factors"] == {"shape": "classes", "angle": "continuous"}
+    assert any("angle" in note for note in record["notes"])

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from unbraid.arguments import checked, need_number, need_whole
-from unbraid.data import FactorData, catalogue
+from unbraid.data import ArrayData, FactorData, catalogue
 from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
@@ -302,7 +302,9 @@ def _scores(
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
-        table = score(representation.codes, representation.known_factors(), protocol=protocol, rng=config.seed)
+        own = isinstance(data, ArrayData)  # the user's labels keep their names and types
+        factors = data.labels_at(representation.rows) if own else representation.known_factors()
+        table = score(representation.codes, factors, protocol=protocol, rng=config.seed)
         table |= _sampled_scores(config, representation, protocol)
     settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
