@@ -86,7 +86,7 @@ def test_it_trains_and_scores_without_the_rows_that_have_no_label(tmp_path: Path
     run = unbraid.train("beta_vae", small, steps=2, out=tmp_path / "run", protocol={"mig": {}, "irs": {}}, **settings)
     record = run.read_json("scores")
     assert record["samples"]["all"] == 50
-    assert record["notes"][0] == "left out 10 of 60 rows without a label for 0"
+    assert record["notes"][0] == "left out 10 of 60 rows without a label for v"
 
 
 def test_labels_that_are_missing_stay_missing_or_are_refused() -> None:
