@@ -81,7 +81,7 @@ def test_a_changed_method_trains_anew_and_says_so(here: Here, tmp_path: Path) ->
     second = here(*command)
     assert second.returncode == 0
     assert second.stdout.split()[0] != first.stdout.split()[0]
-    assert f"your method changed since this run, {first.stdout.split()[0]}; training anew in runs/" in second.stderr
+    assert f"your method changed since this run, {first.stdout.split()[0]}; training it again in runs/" in second.stderr
     done = here(*command, "--out", first.stdout.split()[0])
     assert done.returncode == 2
     assert "holds another run: your method changed since this run" in done.stderr

@@ -38,5 +38,5 @@ def test_a_readme_without_marks_is_left_alone(tmp_path: Path, text: str) -> None
     with pytest.raises(InputError, match="cannot read"):
         put_into(tmp_path / "nowhere.md", "x")
     readme.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="is no text in UTF-8"):
+    with pytest.raises(InputError, match="is not text in UTF-8"):
         put_into(readme, "x")

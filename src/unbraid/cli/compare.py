@@ -127,7 +127,7 @@ def _resumed(folder: Path, plan: Comparison, steps: int | None) -> Comparison | 
             "choose another --out"
         )
     if asked.code - begun.code:
-        say(f"your code changed since {folder} was begun; the models that it concerns are trained anew")
+        say(f"your code changed since {folder} was begun; the models that it concerns are trained again")
     return asked
 
 

@@ -38,7 +38,7 @@ _RULES = [
     click.Option(["--patience"], type=int, help="Stop when the best score has not improved for so many generations."),
     click.Option(
         ["--tolerance"], type=float, default=_DEFAULTS.tolerance,
-        help="With --patience: a smaller change of the best score is no improvement.",
+        help="With --patience: a smaller change of the best score does not count.",
     ),
 ]  # fmt: skip
 _SPACE = [

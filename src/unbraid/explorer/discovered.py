@@ -47,6 +47,11 @@ class Found:
     values: Array
 
     @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.name.replace("_", " ")
+
+    @property
     def order(self) -> Array:
         return np.argsort(self.values, kind="stable")
 
@@ -62,7 +67,7 @@ def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequen
     codes = encode_all(method, data)
     shown = discovery.trusted or discovery.factors
     found = [Found(f"factor_{place}", factor, codes[:, factor.latent].numpy()) for place, factor in enumerate(shown, 1)]
-    model = _copy(discovery.run, out / "model", {f"z{one.factor.latent}": one.name.replace("_", " ") for one in found})
+    model = _copy(discovery.run, out / "model", {f"z{one.factor.latent}": one.title for one in found})
     table = factor_table(found if discovery.trusted else [], data.files)
     with replacing(out / "factors.csv") as part:
         table.to_csv(part, index=False)
@@ -109,7 +114,8 @@ def page(
 ) -> str:
     """The page as text: factors in order of trust, sliders, neighbours, and what was skipped."""
     middle = codes.mean(0)
-    sliders = page_of([content_of(model, data, {f"z{one.factor.latent}": one.name for one in found})], labels=["model"])
+    names = {f"z{one.factor.latent}": one.title for one in found}
+    sliders = page_of([content_of(model, data, names)], labels=["model"])
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', sliders)
     assert policy is not None
     count = len(discovery.trusted)
@@ -141,7 +147,7 @@ def _card(one: Found, middle: Tensor, method: Method, data: Pictures) -> str:
     pictures = "".join(
         f"<figure>{_image(images, words)}<figcaption>{words}</figcaption></figure>" for words, images in rows
     )
-    title = html.escape(one.name.replace("_", " ").capitalize())
+    title = html.escape(one.title.capitalize())
     trust = "confirmed by other models" if one.factor.trusted else "not confirmed by other models"
     return (
         f'<section class="card"><h2>{title}</h2><p class="facts">agreement {one.factor.trust:.2f}: {trust} · '
@@ -178,7 +184,7 @@ def _neighbours(found: Sequence[Found], codes: Tensor, data: Pictures) -> str:
         nearest = neighbours(codes, codes[row], groups, EXTREMES + 1)
         lines = "".join(
             f"<figure>{_image(data.images_at([place for place in rows.tolist() if place != row][:EXTREMES]), one.name)}"
-            f"<figcaption>{html.escape(one.name.replace('_', ' '))}</figcaption></figure>"
+            f"<figcaption>{html.escape(one.title)}</figcaption></figure>"
             for one, rows in zip(found, nearest, strict=True)
         )
         name = html.escape(data.files[row])

@@ -150,7 +150,7 @@ def run(
     """
     study, plan = StudyFolder(out), ordered(jobs)
     for file in keep(keys_in(plan), study.out):  # for workers elsewhere, and in case the files change meanwhile
-        say(f"your {file} changed since this study ran: what was made with it runs anew")
+        say(f"your {file} changed since this study ran: what was made with it is run again")
     _inspect(study, plan, thorough, say)
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))

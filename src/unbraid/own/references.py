@@ -180,7 +180,7 @@ def _of_object(value: Any) -> str:
     else:
         module, name = _variable(value)
     if module is None:
-        raise InputError(f"{value!r} is no variable of a Python file; expected one at the top level of a file")
+        raise InputError(f"{value!r} is not a variable of a Python file; expected one at the top level of a file")
     return _named(*_source_of(module), name)
 
 

@@ -33,7 +33,7 @@ def put_into(readme: Path, text: str) -> Path:
     except OSError as error:
         raise InputError(f"cannot read {readme}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{readme} is no text in UTF-8: {error.reason}") from error
+        raise InputError(f"{readme} is not text in UTF-8: {error.reason}") from error
     before, start, rest = found.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 from PIL import Image
@@ -79,11 +79,25 @@ def in_short(
     return Section("In short", text, tuple(items))
 
 
-def verdict_table(parts: Sequence[Section]) -> Table:
-    """All claims of these sections, each with its section of the paper, or the number that the title begins with."""
-    judged = [(part.title, item) for part in parts for item in part.items if isinstance(item, Judged)]
-    rows = [
-        {"section": claim.section or title.split(" ")[0], "claim": claim.words, "verdict": claim.verdict}
-        for title, claim in judged
-    ]
-    return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows))
+def verdict_table(
+    parts: Sequence[Section],
+    caption: str = "",
+    first: Mapping[str, str] | None = None,
+    changed: Mapping[str, str] | None = None,
+    others: Mapping[str, Mapping[str, str]] | None = None,
+) -> Table:
+    """All claims of these sections, each with its section of the paper, or the number that the title begins with.
+
+    By the claims' keys: `first` has the verdicts of the study's first edition, `changed` what is new in the rule since,
+    `others` by name the verdicts that other models or scores would give.
+    """
+    rows = []
+    for title, claim in [(part.title, item) for part in parts for item in part.items if isinstance(item, Judged)]:
+        row = {"section": claim.section or title.split(" ")[0], "claim": claim.words}
+        if first is not None:
+            row["first edition"] = first.get(claim.key, "—")
+        if first is not None and changed is not None:
+            row["changed since"] = changed.get(claim.key, "" if claim.key in first else "new")
+        beside = {name: verdicts[claim.key] for name, verdicts in (others or {}).items()}
+        rows.append({**row, "verdict": claim.verdict, **beside})
+    return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows), caption)

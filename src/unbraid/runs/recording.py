@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from unbraid.arguments import checked, need_number, need_whole
-from unbraid.data import ArrayData, FactorData, catalogue
+from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
@@ -176,7 +176,7 @@ def changed_code(run: Run, config: RunConfig, name: str) -> str:
         with suppress(InputError):
             differences = Run(other).config.differences(config)
             if differences and all(difference.startswith("your ") for difference in differences):
-                return f"{'; '.join(differences)}, {other}; training anew in {run.folder}"
+                return f"{'; '.join(differences)}, {other}; training it again in {run.folder}"
     return ""
 
 
@@ -302,10 +302,11 @@ def _scores(
     """Score against the factors, if the data has any; by the ELBO, if the encoder is Gaussian; and on rows held out."""
     table = ScoreTable(seed=str(config.seed))
     if data.names:
-        own = isinstance(data, ArrayData)  # the user's labels keep their names and types
-        factors = data.labels_at(representation.rows) if own else representation.known_factors()
+        # labels of the user's keep their types; factors of built-in data are numbers, as in the papers' protocols
+        typed = data.labels is not None
+        factors = data.labels_at(representation.rows) if typed else representation.known_factors()
         table = score(representation.codes, factors, protocol=protocol, rng=config.seed)
-        table |= _sampled_scores(config, representation, protocol)
+        table |= _sampled_scores(config, representation, factors, protocol)
     settings = protocol.metrics.get("total_correlation", {})
     table |= evidence(method, data, representation, step_seed(config.seed, 0, "evidence"), **settings)
     table |= held_out_errors(method, data, step_seed(config.seed, 0, "held out"))
@@ -316,11 +317,13 @@ def _scores(
     return table
 
 
-def _sampled_scores(config: RunConfig, representation: Representation, protocol: Protocol) -> dict[str, float]:
+def _sampled_scores(
+    config: RunConfig, representation: Representation, factors: Any, protocol: Protocol
+) -> dict[str, float]:
     """The protocol's scores of codes drawn from q(z|x), on the same rows; none if the encoder is not Gaussian."""
     if representation.logvar is None or not protocol.sampled:
         return {}
     codes = representation.draw(step_seed(config.seed, 0, SAMPLED))
     same_rows = Protocol(SAMPLED, protocol.sampled, protocol.train, protocol.test)
-    scores = score(codes, representation.known_factors(), protocol=same_rows, rng=config.seed)
+    scores = score(codes, factors, protocol=same_rows, rng=config.seed)
     return {f"{SAMPLED}.{name}": value for name, value in scores.items()}

@@ -16,6 +16,7 @@ import pytest
 from unbraid.report import VERDICTS, Figure, Judged, Section, Table
 from unbraid.report.claims import judge
 from unbraid.report.run_table import RunTable
+from unbraid.report.sections import verdict_table
 from unbraid.studies.contrastive import analysis, claims, paper
 from unbraid.studies.contrastive.analysis import report
 from unbraid.studies.contrastive.claims import BOTH, CLAIMS, HESSIAN, MAIN, ORTHO, OTHER, P_ORTHO
@@ -187,12 +188,13 @@ def test_halves_are_judged_where_the_whole_tells_both_factors() -> None:
 
 def test_what_changed_since_the_first_edition_is_said_of_claims_there_are() -> None:
     assert set(paper.CHANGED) <= set(paper.FIRST_EDITION) <= set(KEYS)
-    table = analysis.editions(judge(CLAIMS, as_the_paper())).set_index("claim")
+    parts = [Section("", "", tuple(judge(CLAIMS, as_the_paper())))]
+    table = verdict_table(parts, "", paper.FIRST_EDITION, paper.CHANGED).frame.set_index("claim")
     rows = {claim.key: table.loc[claim.words] for claim in CLAIMS}
     assert rows["hessian-is-diagonal"]["first edition"] == "inconclusive"
-    assert rows["hessian-is-diagonal"]["rule"].endswith("an exact test on counts")
-    assert rows["info-min-is-local"]["rule"] == "as it was"
-    assert (rows["digit-gaps-vary-less"]["first edition"], rows["digit-gaps-vary-less"]["rule"]) == ("—", "new")
+    assert rows["hessian-is-diagonal"]["changed since"].endswith("an exact test on counts")
+    assert rows["info-min-is-local"]["changed since"] == ""
+    assert rows["digit-gaps-vary-less"][["first edition", "changed since"]].tolist() == ["—", "new"]
 
 
 @pytest.mark.parametrize("key", KEYS)

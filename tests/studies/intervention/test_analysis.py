@@ -19,6 +19,7 @@ from unbraid.jobs.schedule import run as run_study
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table, judge, write
 from unbraid.report.run_table import RunTable
+from unbraid.report.sections import verdict_table
 from unbraid.studies import open_study
 from unbraid.studies.intervention import analysis, paper
 from unbraid.studies.intervention.analysis import report, table
@@ -230,10 +231,11 @@ def test_a_method_that_the_study_leaves_out_is_not_missed() -> None:
 
 def test_what_changed_since_the_first_edition_is_said_of_claims_there_are() -> None:
     assert set(paper.CHANGED) <= set(paper.FIRST_EDITION) <= set(BY_KEY)
-    table = analysis.editions(judge(CLAIMS, of(made(CASES["keeps"][0])))).set_index("claim")
-    assert table.loc[BY_KEY["robust"].words, ["first edition", "rule"]].tolist() == ["—", "new"]
+    parts = [Section("", "", tuple(judge(CLAIMS, of(made(CASES["keeps"][0])))))]
+    table = verdict_table(parts, "", paper.FIRST_EDITION, paper.CHANGED).frame.set_index("claim")
+    assert table.loc[BY_KEY["robust"].words, ["first edition", "changed since"]].tolist() == ["—", "new"]
     assert table.loc[BY_KEY["ranks"].words, "first edition"] == "holds"
-    assert table.loc[BY_KEY["weights-help"].words, "rule"] == "as it was"
+    assert table.loc[BY_KEY["weights-help"].words, "changed since"] == ""
 
 
 def test_opposite_changes_do_not_cancel() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from torch import Generator, Tensor
 
 from unbraid.data.factors import FactorData, Index, Rng, Table
-from unbraid.data.labels import Labels
 from unbraid.errors import InputError
 
 Array = np.ndarray[Any, Any]
@@ -22,6 +21,7 @@ class Annotated(FactorData):
         self.data = data
         self.names, self.sizes, self.image_shape, self.source = data.names, data.sizes, data.image_shape, data.source
         self.weights, self.tasks, self.codes, self.missing = data.weights, data.tasks, data.codes, data.missing
+        self.labels = data.labels
 
     @abstractmethod
     def extras(self, rows: Tensor) -> dict[str, Tensor]:
@@ -35,9 +35,6 @@ class Annotated(FactorData):
 
     def factors_at(self, index: Index) -> Tensor:
         return self.data.factors_at(index)
-
-    def labels_at(self, index: Index) -> Labels:
-        return self.data.labels_at(index)
 
     def index_of(self, factors: Table) -> Tensor:
         return self.data.index_of(factors)

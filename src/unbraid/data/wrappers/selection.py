@@ -7,7 +7,6 @@ from typing import Any
 from torch import Generator, Tensor
 
 from unbraid.data.factors import FactorData, Index, Rng, RowLookup, Table, digest
-from unbraid.data.labels import Labels
 from unbraid.errors import InputError
 
 
@@ -22,6 +21,7 @@ class Selection(FactorData):
         self.data, self.rows, self.weights = data, rows, weights
         self.names, self.sizes, self.image_shape, self.source = data.names, data.sizes, data.image_shape, data.source
         self.tasks, self.codes, self.missing = data.tasks, data.codes, data.missing
+        self.labels = None if data.labels is None else data.labels.rows(rows.numpy())
         self._lookup: RowLookup | None = None
 
     def __len__(self) -> int:
@@ -38,9 +38,6 @@ class Selection(FactorData):
 
     def factors_at(self, index: Index) -> Tensor:
         return self.data.factors_at(self.rows[self.check_index(index)])
-
-    def labels_at(self, index: Index) -> Labels:
-        return self.data.labels_at(self.rows[self.check_index(index)])
 
     def index_of(self, factors: Table) -> Tensor:
         return self.lookup.first(self.check_factors(factors))

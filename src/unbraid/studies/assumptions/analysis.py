@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -13,11 +13,11 @@ from PIL import Image
 
 from unbraid.pictures.names import data_name, method_name
 from unbraid.pictures.sheets import beside
-from unbraid.report import Figure, Judged, Picture, Section, Table
+from unbraid.report import Figure, Picture, Section, Table
 from unbraid.report.claims import judge
 from unbraid.report.estimates import Array, average, choices, mean, wins
 from unbraid.report.run_table import RunTable
-from unbraid.report.sections import Items, in_short, section, tabled
+from unbraid.report.sections import Items, in_short, section, tabled, verdict_table
 from unbraid.runs.folder import unlinked
 from unbraid.studies.assumptions import claims, figures, paper
 from unbraid.studies.assumptions.claims import CASES, beats_random, cube, theorem_metrics, variance_shares
@@ -64,34 +64,25 @@ def report(runs: RunTable) -> list[Section]:
 
 
 def _summary(models: Models, parts: Sequence[Section]) -> Section:
-    judged = {item.key: item for part in parts for item in part.items if isinstance(item, Judged)}
     caption = (
         "First edition: the verdicts of this study's first run, by its rules of then; — for a new claim. The columns "
         "behind the verdict ask whether it hangs on models that learned nothing, or on the protocol of the scores."
     )
-    title = "The paper's claims, and whether they hold here"
     words = (
         f"{len(models.data_sets)} data sets, {len(models.methods)} methods, {len(models.settings)} settings (a method "
         f"with one strength of regularisation), {models.seeds} seeds per setting. The paper has {paper.MODELS}."
     )
     states = models.table.states("data", "method", method_name)
-    verdicts = Table("verdicts", title, sensitivity(models, judged), caption)
+    verdicts = verdict_table(parts, caption, paper.FIRST_EDITION, others=sensitivity(models))
     return in_short(models.table, parts, words, RULES, states, verdicts=verdicts)
 
 
-def sensitivity(models: Models, judged: Mapping[str, Judged]) -> pd.DataFrame:
-    """One row per claim: its verdict, that of the first edition, without dead models and by the other protocol."""
+def sensitivity(models: Models) -> dict[str, dict[str, str]]:
+    """The verdicts without dead models and by the other protocol, by the claims' keys."""
     variants = {"without dead models": models.alive()}
     if models.prefix != OTHER and any(str(column).startswith(f"scores.{OTHER}") for column in models.table.frame):
         variants["by the reference code's protocol"] = Models(models.table, OTHER)
-    others = {name: {item.key: item.verdict for item in judge(claims.CLAIMS, one)} for name, one in variants.items()}
-    return pd.DataFrame([
-        {
-            "section": item.section, "claim": item.words, "first edition": paper.FIRST_EDITION.get(key, "—"),
-            "verdict": item.verdict, **{name: verdicts[key] for name, verdicts in others.items()},
-        }
-        for key, item in judged.items()
-    ])  # fmt: skip
+    return {name: {item.key: item.verdict for item in judge(claims.CLAIMS, one)} for name, one in variants.items()}
 
 
 def _theorem(models: Models) -> Section:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.report import Figure, Judged, Section, Table
+from unbraid.report import Figure, Section
 from unbraid.report.claims import judge
 from unbraid.report.estimates import SEEDS, Array, average
 from unbraid.report.run_table import RunTable
-from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
+from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled, verdict_table
 from unbraid.studies.contrastive import claims, figures, paper
 from unbraid.studies.contrastive.claims import degenerate
 from unbraid.studies.contrastive.models import CODES, SHARED, SHORT, TOLD, Models, in_order, table
@@ -297,26 +297,12 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         f"{len(models.settings)} settings, {len(models.seeds)} seeds at most. The paper has one run of each setting, "
         "and six of two of them. DC is the digit's class, BC the background's, DL the digit's location."
     )
-    judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
     caption = (
         "First edition: the verdicts of this study's first desk run, by its rules of then; — for a new claim. It took "
         "j over all views in equations 5 and 6, and its backgrounds were easier than its digits."
     )
-    title = "The paper's claims, and whether they hold here"
-    table = Table("verdicts", title, editions(judged), caption)
+    table = verdict_table(parts, caption, paper.FIRST_EDITION, paper.CHANGED)
     return in_short(models.table, parts, words, RULES, states(models), items, verdicts=table)
-
-
-def editions(judged: Sequence[Judged]) -> pd.DataFrame:
-    """One row per claim: its verdict in the first edition and now, and how its rule has changed."""
-    return pd.DataFrame([
-        {
-            "section": item.section, "claim": item.words, "first edition": paper.FIRST_EDITION.get(item.key, "—"),
-            "rule": paper.CHANGED.get(item.key, "as it was" if item.key in paper.FIRST_EDITION else "new"),
-            "verdict": item.verdict,
-        }
-        for item in judged
-    ])  # fmt: skip
 
 
 def _data(models: Models) -> Section:

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.names import data_name
-from unbraid.report import Figure, Judged, Section, Table
+from unbraid.report import Figure, Section
 from unbraid.report.claims import judge
 from unbraid.report.estimates import SEEDS, average, rank_correlation
 from unbraid.report.run_table import RunTable, numbers
-from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
+from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled, verdict_table
 from unbraid.studies.intervention import claims, figures, paper
 from unbraid.studies.intervention.claims import COMPARABLE, KEPT, MOSTLY, correlations, count, drop
 from unbraid.studies.intervention.models import (
@@ -261,26 +261,12 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         f"{len(models.data_sets)} data sets, {len(models.table.seeds)} seeds. The paper has dSprites, 3D Shapes, "
         "CMNIST and Oxford Flowers, and repeats each model 10 times."
     )
-    judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
     caption = (
         "First edition: the verdicts of this study's first desk run (16x16, 1,200 to 1,600 steps, three seeds, SAP by "
         "classifiers for all factors), by its rules of then; — for a new claim."
     )
-    title = "The paper's claims, and whether they hold here"
-    verdicts = Table("verdicts", title, editions(judged), caption)
+    verdicts = verdict_table(parts, caption, paper.FIRST_EDITION, paper.CHANGED)
     return in_short(models.table, parts, words, RULES, states(models), verdicts=verdicts)
-
-
-def editions(judged: Sequence[Judged]) -> pd.DataFrame:
-    """One row per claim: its verdict in the first edition and now, and how its rule has changed."""
-    return pd.DataFrame([
-        {
-            "section": item.section, "claim": item.words, "first edition": paper.FIRST_EDITION.get(item.key, "—"),
-            "rule": paper.CHANGED.get(item.key, "as it was" if item.key in paper.FIRST_EDITION else "new"),
-            "verdict": item.verdict,
-        }
-        for item in judged
-    ])  # fmt: skip
 
 
 def _data(models: Models) -> Section:

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.names import data_name
-from unbraid.report import Figure, Judged, Section, Table
+from unbraid.report import Figure, Section, Table
 from unbraid.report.claims import Claim, Need, Rule, judge
 from unbraid.report.estimates import SEEDS, Array, Estimate, counted, mean, ratio, trend
 from unbraid.report.run_table import RunTable, known_mean
-from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled
+from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled, verdict_table
 from unbraid.studies.multitask import figures, paper
 from unbraid.studies.multitask.models import (
     AGREEMENT,
@@ -684,23 +684,8 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
         f"data sets, 3 seeds and 10 tasks. {LOOK_ALIKES}"
     )
     caption = "First edition: the verdict of this study's first run, by its rule of then; — for a new claim."
-    verdicts = Table("verdicts", "The paper's claims, and whether they hold here", editions(parts), caption)
+    verdicts = verdict_table(parts, caption, paper.FIRST_EDITION, paper.CHANGED)
     return in_short(models.table, parts, words, RULES, states(models), verdicts=verdicts)
-
-
-def editions(parts: Sequence[Section]) -> pd.DataFrame:
-    """One row per claim: the verdict of the first edition, what has changed in its rule, and the verdict now."""
-    judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
-    return pd.DataFrame([
-        {
-            "section": item.section,
-            "claim": item.words,
-            "first edition": paper.FIRST_EDITION.get(item.key, "—"),
-            "changed since": paper.CHANGED.get(item.key, "" if item.key in paper.FIRST_EDITION else "new"),
-            "verdict": item.verdict,
-        }
-        for item in judged
-    ])  # fmt: skip
 
 
 def _scores(models: Models) -> Section:

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from unbraid.pictures.names import data_name
-from unbraid.report import Figure, Judged, Section, Table
+from unbraid.report import Figure, Section
 from unbraid.report.claims import judge
 from unbraid.report.estimates import SEEDS, known, mean, number, spread_limit
 from unbraid.report.run_table import RunTable
-from unbraid.report.sections import Items, in_short, pictured, section, tabled
+from unbraid.report.sections import Items, in_short, pictured, section, tabled, verdict_table
 from unbraid.search import lineages
 from unbraid.studies.population import claims, figures, paper
 from unbraid.studies.population.jobs import BY_UDR, RPU
@@ -196,25 +196,9 @@ def _summary(models: Models, parts: Sequence[Section]) -> Section:
     )
     states = RunTable(named).states("approach", "data", data_name)
     caption = "First edition: the verdict of this study's first run, by its rule of then; — for a new claim."
-    title = "The paper's claims, and whether they hold here"
-    verdicts = Table("verdicts", title, editions(parts), caption)
+    verdicts = verdict_table(parts, caption, paper.FIRST_EDITION, paper.CHANGED)
     table = replace(models.table, frame=named)
     return in_short(table, parts, words, RULES, states, verdicts=verdicts, by=("approach",))
-
-
-def editions(parts: Sequence[Section]) -> pd.DataFrame:
-    """One row per claim: the verdict of the first edition, what has changed in its rule, and the verdict now."""
-    judged = [item for part in parts for item in part.items if isinstance(item, Judged)]
-    return pd.DataFrame([
-        {
-            "section": item.section,
-            "claim": item.words,
-            "first edition": paper.FIRST_EDITION.get(item.key, "—"),
-            "changed since": paper.CHANGED.get(item.key, "" if item.key in paper.FIRST_EDITION else "new"),
-            "verdict": item.verdict,
-        }
-        for item in judged
-    ])  # fmt: skip
 
 
 def _compared(
