@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unbraid.runs.run import Run as Run
     from unbraid.runs.run import load as load
     from unbraid.runs.table import load_runs as load_runs
+    from unbraid.studies.bands import bands_of as bands_of
     from unbraid.training.representation import Representation as Representation
     from unbraid.training.representation import represent as represent
 
@@ -33,6 +34,7 @@ _PACKAGES = ("data", "methods", "metrics")
 _MODULES = {
     "Representation": "unbraid.training.representation",
     "Run": "unbraid.runs.run",
+    "bands_of": "unbraid.studies.bands",
     "explore": "unbraid.explorer.page",
     "load": "unbraid.runs.run",
     "load_runs": "unbraid.runs.table",

@@ -48,6 +48,10 @@ class ScoreTable(dict[str, float]):
         """The training rows that the noise and perfect values of each metric were computed on."""
         self.absent: dict[str, str] = {}
         """Why a metric of the protocol has no score."""
+        self.settings: dict[str, Mapping[str, Any]] = {}
+        """The settings of each metric, defaults included, by the name that its scores begin with."""
+        self.data: Mapping[str, Any] | None = None
+        """The `name`, `resolution` and `settings` of the data that an encoder was scored on; None for codes."""
 
     def __missing__(self, name: str) -> float:
         metric = name.partition(".")[0]
@@ -62,6 +66,12 @@ class ScoreTable(dict[str, float]):
         """`"51 codes, 2 factors, 5,000 rows"`."""
         counts = ((len(self.code_names), "code"), (len(self.names), "factor"), (self.samples.get("all", 0), "row"))
         return ", ".join(f"{count:,} {word}{'' if count == 1 else 's'}" for count, word in counts)
+
+    def bands(self, data: str | None = None, resolution: int | None = None, method: str | None = None) -> Any:
+        """Where the scores lie among those of the desk studies' models and of papers; see `unbraid.bands_of`."""
+        import unbraid  # its public name, imported on first use: metrics do not depend on studies
+
+        return unbraid.bands_of(self, data, resolution, method)
 
     def details(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Values per factor and per code: metric -> array -> name -> value, None for a value that does not exist."""
