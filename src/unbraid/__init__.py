@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unbraid import methods as methods
     from unbraid import metrics as metrics
     from unbraid.explorer.page import explore as explore
+    from unbraid.hub import push_to_hub as push_to_hub
     from unbraid.metrics import score as score
     from unbraid.pictures.plots import plot as plot
     from unbraid.runs.recording import train as train
@@ -39,6 +40,7 @@ _MODULES = {
     "load": "unbraid.runs.run",
     "load_runs": "unbraid.runs.table",
     "plot": "unbraid.pictures.plots",
+    "push_to_hub": "unbraid.hub",
     "represent": "unbraid.training.representation",
     "score": "unbraid.metrics",
     "train": "unbraid.runs.recording",

@@ -21,6 +21,7 @@ from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.metrics.code_files import CodeTable, read_codes
 from unbraid.metrics.scoring import encoded
 from unbraid.pictures.matrices import save_matrices
+from unbraid.runs.remote import is_remote
 from unbraid.runs.run import Run
 from unbraid.studies.bands import bands_of, data_of
 from unbraid.training.encoders import is_reference, load_encoder
@@ -81,9 +82,9 @@ def command(
     shuffled) and of perfect codes (one per factor) on the same rows. Below them is where the main scores lie among
     those of models that studies trained on the same data, and what papers printed.
     """
-    run = Run(Path(source)) if Path(source).is_dir() else None
-    if update and (run is None or out is not None):
-        raise InputError("--update is for a run, and without --out")
+    run = Run(source) if Path(source).is_dir() or is_remote(source) else None
+    if update and (run is None or run.source is not None or out is not None):
+        raise InputError("--update is for a run in a folder of yours, and without --out")
     typed = read_types(types)
     known: Any = None if run is None else data_of(run)
     if is_reference(source):
@@ -170,6 +171,8 @@ def _beside(source: str, run: Run | None, data: str | None) -> Path:
     if data is not None:
         file, _, name = source.rpartition(":") if ".py:" in source else (source, "", "")
         return Path(f"{Path(file).stem}{'.' if name else ''}{name}.{data}.scores.json")
+    if run is not None and run.source is not None:
+        return Path(f"{run.outputs}.scores.json")
     path = Path(source).resolve()
     if run is None and (path.parent / "config.json").exists():
         return path.parent.with_name(f"{path.parent.name}.{path.name}.scores.json")

@@ -202,16 +202,19 @@ class Band:
 
     def __str__(self) -> str:
         """`mig 0.212: above 8 of 12 β-VAEs, 70 % of all 72 models (middle half 0.03 to 0.18); published: …`."""
-        parts = []
-        if self.models:
-            own = FEWEST <= len(self.alike) < len(self.models)
-            groups = [_above(self.value, self.alike, f"{method_name(str(self.method))}s")] if own else []
-            groups.append(_above(self.value, self.models, "models", "all " if own else ""))
-            low, high = (f"{number:.3g}" for number in pd.Series(self.models).quantile([0.25, 0.75]))
-            parts.append(f"above {', '.join(groups)} (middle half {low} to {high})")
-        if self.published:
-            parts.append(f"published: {self._papers()}")
-        return f"{self.score} {self.value:.3g}: {'; '.join(parts)}"
+        published = f"published: {self.papers}" if self.published else ""
+        return f"{self.score} {self.value:.3g}: {'; '.join(filter(None, (self.ranks, published)))}"
+
+    @property
+    def ranks(self) -> str:
+        """Above how many models it lies."""
+        if not self.models:
+            return ""
+        own = FEWEST <= len(self.alike) < len(self.models)
+        groups = [_above(self.value, self.alike, f"{method_name(str(self.method))}s")] if own else []
+        groups.append(_above(self.value, self.models, "models", "all " if own else ""))
+        low, high = (f"{number:.3g}" for number in pd.Series(self.models).quantile([0.25, 0.75]))
+        return f"above {', '.join(groups)} (middle half {low} to {high})"
 
     def to(self, other: Band, count: int) -> str:
         """The same of many runs, of which this is the lowest and `other` the highest."""
@@ -223,10 +226,11 @@ class Band:
                 f"{100 * bisect_left(self.models, one.value) / len(self.models):.0f} %" for one in (self, other)
             )
             text += f", above {low} to {high} of {len(self.models)} models"
-        return f"{text}; published: {self._papers()}" if self.published else text
+        return f"{text}; published: {self.papers}" if self.published else text
 
-    def _papers(self) -> str:
-        """One or two values, else the lowest and the highest."""
+    @property
+    def papers(self) -> str:
+        """What papers printed: one or two values, else the lowest and the highest."""
         known = sorted(self.published, key=lambda one: one.mean)
         return ", ".join(map(str, known)) if len(known) <= 2 else f"{known[0]} to {known[-1]}"
 
