@@ -473,8 +473,13 @@ def _perfect(factors: Array) -> Array:
     return np.asarray(codes / np.where(spread > 0, spread, 1))
 
 
+def forecast(protocol: ProtocolLike, size: Size) -> float:
+    """What scoring by a protocol costs on one core of a desk machine, roughly, in seconds."""
+    return sum(METRICS[part.metric].seconds(size, part.settings) for part in as_protocol(protocol).parts())
+
+
 def _forecast(parts: Sequence[Part], work: _Work, baseline: bool, resamples: int) -> float:
-    """What scoring costs on one core of a desk machine, roughly, in seconds."""
+    """The same for one call of `score`, with its baselines and resamples."""
     codes, factors = work.sets.train
     kinds = zip(work.labels.types, factors.T, strict=True)
     values = sum(1 if kind == "continuous" else len(np.unique(column)) for kind, column in kinds)
