@@ -154,8 +154,11 @@ def test_sparse_codes_and_annotated_cells_score_as_arrays() -> None:
     class Cells:
         X = csr_matrix(codes)
         obs = pd.DataFrame(FACTORS, columns=NAMES)
+        var_names = pd.Index([f"gene{number}" for number in range(6)])
 
-    assert score(Cells(), NAMES, metrics=["mig", "mcc"]) == expected
+    cells = score(Cells(), NAMES, metrics=["mig", "mcc"])
+    assert cells == expected
+    assert cells.code_names == tuple(Cells.var_names)
     with pytest.raises(InputError, match="obs has no column 'shap'; it has shape, size, x"):
         score(Cells(), ["shap"])
     huge = csr_matrix(([1.0], ([0], [0])), shape=(100_000, 100_000))

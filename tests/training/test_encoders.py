@@ -129,6 +129,33 @@ def test_a_wrong_encoder_is_one_line(encoder: Any, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def pooled(channels: int) -> nn.Module:
+    return nn.Sequential(nn.Conv2d(channels, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+
+@pytest.mark.parametrize(
+    ("encoder", "channels", "fits"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(32 * 32, 3)), 1, r"\(1, 32, 32\) fit: open the data with resolution=32"),
+        (pooled(3), 1, r"\(3, 8, 8\) fit: let preprocess= or your function begin with .*expand\(-1, 3, -1, -1\)$"),
+        (pooled(1), 3, r"\(1, 8, 8\) fit: .*images.mean\(1, keepdim=True\)$"),
+        (
+            nn.Sequential(nn.Conv2d(3, 2, 8, 8), nn.Flatten(), nn.Linear(2 * 28 * 28, 4)),
+            1,
+            r"\(3, 224, 224\) fit: open the data with resolution=224 \(--resolution 224\), and let preprocess=",
+        ),
+        (PCA(2, random_state=0).fit(RNG.normal(size=(9, 400))), 1, r"\(1, 20, 20\) fit: .* resolution=20 "),
+    ],
+    ids=["side", "colour", "grey", "both", "fitted"],
+)
+def test_an_encoder_for_another_shape_says_which_fits(encoder: Any, channels: int, fits: str) -> None:
+    data = ArrayData(np.repeat(IMAGES[:, None], channels, 1), FACTORS)
+    failed = rf"^the encoder failed on images \(120, {channels}, 8, 8\)"
+    with pytest.raises(InputError, match=f"{failed}.*; images {fits}") as caught:
+        unbraid.represent(encoder, data)
+    assert "\n" not in str(caught.value)
+
+
 def test_wrong_data_is_one_line() -> None:
     with pytest.raises(InputError, match=r"^data is int; expected a data set, the name of one, or a pair"):
         unbraid.represent(corners, 3)

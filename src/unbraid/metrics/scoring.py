@@ -100,6 +100,7 @@ def score(
             codes, factors, rng, preprocess=preprocess, batch=batch, device=device, samples=samples, types=types
         )
     elif hasattr(codes, "obs") and hasattr(codes, "X"):
+        code_names = getattr(codes, "var_names", None) if code_names is None else code_names
         codes, factors = _annotated(codes, factors)
     named = names is not None or hasattr(factors, "names") or _has_names(factors)
     columns = _code_names(codes) if code_names is None else [str(name) for name in code_names]
