@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def test_a_learner_encodes_as_before() -> None:
 
 @dataclass
 class Output:
-    hidden: Tensor
+    last_hidden_state: Tensor
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,10 @@ class Output:
             lambda images: (images.flatten(1), images),
             r"^the encoder returned a tuple; expected codes \(n, d\), so choose",
         ),
-        (lambda images: Output(images), "^the encoder returned a Output; expected codes"),
+        (
+            lambda images: Output(images),
+            r"^the encoder returned a Output; .*: lambda images: encoder\(images\).last_hidden_state\[:, 0\]$",
+        ),
         (lambda images: images, r"returned \(120, 1, 8, 8\) for 120 images; expected \(n, d\); flatten or average"),
         (lambda images: images.flatten(1)[:7], r"returned \(7, 64\) for 120 images; expected \(n, d\)$"),
         (lambda images: images @ torch.ones(3, 3), r"^the encoder failed on images \(120, 1, 8, 8\).*RuntimeError: "),
@@ -214,6 +218,23 @@ def test_onnx(tmp_path: Path) -> None:
     else:
         with pytest.raises(InputError, match=r"^an .onnx file needs onnxruntime; pip install 'unbraid\[onnx\]'"):
             OnnxEncoder(tmp_path / "model.onnx")
+
+
+def test_a_model_of_hugging_face(tmp_path: Path) -> None:
+    """The recipe of docs/scoring.md, with a small model that has random weights."""
+    transformers = pytest.importorskip("transformers")
+    page = (Path(__file__).parents[2] / "docs" / "scoring.md").read_text()
+    (recipe,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.Dinov2Config(**sizes, image_size=28, patch_size=14)
+    transformers.Dinov2Model(config).save_pretrained(tmp_path / "model")
+    (tmp_path / "dino.py").write_text(
+        recipe.replace("facebook/dinov2-small", str(tmp_path / "model")).replace("SIZE = 224", "SIZE = 28")
+    )
+    found = unbraid.represent(f"{tmp_path}/dino.py:encode", DATA, batch=50)
+    assert found.codes.shape == (120, 16)
+    assert bool(torch.isfinite(found.codes).all())
+    assert unbraid.score(f"{tmp_path}/dino.py:encode", DATA, metrics=["linear_r2"])["linear_r2"] > 0.5
 
 
 def test_what_is_a_reference() -> None:

@@ -136,7 +136,7 @@ def as_encode(encoder: Any, preprocess: Callable[[Tensor], Any] | None, device: 
         try:
             result = apply(images if preprocess is None else preprocess(images))
         except Exception as error:
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(".")
             shape = tuple(images.shape)
             remedy = _remedy(lambda tried: apply(tried if preprocess is None else preprocess(tried)), images, encoder)
             raise InputError(f"the encoder failed on images {shape}, floats in [0, 1]: {reason}{remedy}") from error
@@ -190,7 +190,8 @@ def _as_codes(result: Any, rows: int) -> Tensor:
     if hasattr(result, "toarray"):  # a sparse matrix
         result = result.toarray()
     if not isinstance(result, Tensor | np.ndarray):
-        remedy = "choose the codes: lambda images: encoder(images)[0]"
+        part = ".last_hidden_state[:, 0]" if hasattr(result, "last_hidden_state") else "[0]"  # as in Hugging Face
+        remedy = f"choose the codes: lambda images: encoder(images){part}"
         raise InputError(f"the encoder returned a {type(result).__name__}; expected codes (n, d), so {remedy}")
     codes = torch.as_tensor(result).detach().to("cpu", torch.float32)
     codes = codes[:, None] if codes.ndim == 1 else codes
