@@ -218,6 +218,8 @@ def write_report(
     if not (folder / "study.json").exists():
         if keep is not None:
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
+        if readme is not None:
+            raise InputError(f"{folder} holds no study; only a study's report has verdicts for a README")
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
         sections = overview(runs.frame, out, draw, baseline, chosen_by)
@@ -233,6 +235,8 @@ def write_report(
     explorers = _explorers(runs, out, explore)
     named = (study.baseline, study.chosen_by) if study else (None, None)
     choice = baseline or _scored(runs, "method", named[0]), chosen_by or _scored(runs, "score", named[1])
+    if own is None and readme is not None:
+        raise InputError(f"{folder} holds a study without a report of its own, and so without verdicts for a README")
     if own is None:
         return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
     assert study is not None
