@@ -36,7 +36,9 @@ BAD = [
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
     (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
     (["report", ".", "--explore", "-1"], "explore is -1; expected at least 0"),
+    (["report", ".", "--readme", "a.md"], ". holds no study; only a study's report has verdicts for a README"),
     (["runs", "."], ". holds no runs"),
+    (["score", "/dev/zero"], "/dev/zero is a device; expected a run, or a file of .npz"),
     (["show", "nowhere"], "nowhere is not a run: it has no config.json"),
     (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),
     (["data", "lst"], "there is no command 'lst'; did you mean 'list'?"),
@@ -119,6 +121,7 @@ def test_train_runs_and_show(here: Here) -> None:
     assert len(csv.splitlines()) == 2
     assert here("runs", ".", "--where", "state=failed", "--csv").stdout.count("\n") == 1
     assert here("runs", ".", "--where", "latents=3.0", "--where", "beta=2.50", "--csv").stdout.count("\n") == 2
+    assert "--sort: there is no column 'bta'; did you mean" in here("runs", ".", "--sort", "-bta").stderr
     assert here("show", "run", "--out", "pictures").stdout.count("\n") == 3
 
 

@@ -147,10 +147,10 @@ class Source:
         except InputError:
             raise
         except (Exception, SystemExit) as error:
-            line = self._line(error)
+            line = self.line_of(error)
             raise InputError(f"{path} cannot be imported: {line}{type(error).__name__}: {error}") from error
 
-    def _line(self, error: BaseException) -> str:
+    def line_of(self, error: BaseException) -> str:
         """Where in its files an error arose, where that is known."""
         known = {str(self.folder / name): name for name in self.files}
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in known]
