@@ -97,4 +97,4 @@ def retrieve(
     images = data or run.images()
     asked = [Query.of(text, images) for text in queries]
     title = f"{label(config.method)} on {label(config.data['data'])}, {config.steps:,} steps, seed {config.seed}"
-    return save(neighbour_sheet(method, images, known, asked, count, title), out or run.folder / "neighbours.png")
+    return save(neighbour_sheet(method, images, known, asked, count, title), out or run.outputs / "neighbours.png")

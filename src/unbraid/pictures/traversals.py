@@ -82,7 +82,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     a decoder only umap.png.
     """
     rng = generator(rng)
-    out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
+    out, method, config, representation = out or run.outputs, run.method(), run.config, run.representation()
     title = f"{label(config.method)} on {label(config.data['data'])}, {config.steps:,} steps, seed {config.seed}"
     if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
