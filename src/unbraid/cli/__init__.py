@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -16,7 +15,7 @@ from typing import NoReturn
 
 import click
 
-from unbraid.cli._group import LazyGroup, say
+from unbraid.cli._group import LazyGroup, command_line, say
 from unbraid.errors import InputError, TerminatedError, printable
 
 COMMANDS = {
@@ -129,7 +128,11 @@ def _resumption() -> str:
     """How to resume a stopped command, where that is possible."""
     words = " ".join(sys.argv[1:3])
     resumes = any(words == name or words.startswith(f"{name} ") for name in RESUMED)
-    return f"; to resume: {shlex.join(['unbraid', *sys.argv[1:]])}" if resumes else ""
+    if not resumes:
+        return ""
+    if "--forecast" in sys.argv:
+        return f"; nothing was trained; to train: {command_line('--forecast')}"
+    return f"; to resume: {command_line()}"
 
 
 def _prepare_output() -> None:

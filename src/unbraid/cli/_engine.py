@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import click
 
+from unbraid.cli._group import say
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.own import Source
@@ -38,7 +39,9 @@ def started(
     executor, count = _executor(engine, workers, address, gpus_per_job, modules, memory_limit)
     try:
         yield executor, count
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and engine == "local":
+            say("stopping when the jobs that train have saved a checkpoint; once more stops at once")
         executor.shutdown(wait=True, cancel_futures=True)
         raise
     executor.shutdown()

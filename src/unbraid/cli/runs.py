@@ -33,13 +33,13 @@ def command(folder: Path, where: tuple[str, ...], sort: str | None, bands: str, 
         raise InputError(f"{folder} holds no runs")
     for text in where:
         name, value = setting(text, "--where")
-        column = runs[_column(runs, name)]
+        column = runs[_column(runs, name, "--where")]
         same = column.astype(str) == value
         with suppress(ValueError):
             same |= pd.to_numeric(column, errors="coerce") == float(value)  # 4 for 4.0
         runs = runs[same]
     if sort:
-        runs = runs.sort_values(_column(runs, sort.removeprefix("-")), ascending=not sort.startswith("-"))
+        runs = runs.sort_values(_column(runs, sort.removeprefix("-"), "--sort"), ascending=not sort.startswith("-"))
     if form == "json":
         click.echo(runs.to_json(orient="records", indent=1))
     elif form == "csv":
@@ -50,11 +50,11 @@ def command(folder: Path, where: tuple[str, ...], sort: str | None, bands: str, 
             print_bands(bands_of_runs(map(Run, runs["run"]), scores_shown(bands)))
 
 
-def _column(runs: Any, name: str) -> str:
+def _column(runs: Any, name: str, option: str) -> str:
     """A column by its name, or by the last part of it where that is unambiguous: beta for settings.beta."""
     if name in runs.columns:
         return name
     ends = [str(column) for column in runs.columns if str(column).split(".", 1)[-1] == name]
     if len(ends) != 1:
-        raise InputError(f"there is no column '{name}'{nearest(name, map(str, runs.columns))}")
+        raise InputError(f"{option}: there is no column '{name}'{nearest(name, map(str, runs.columns))}")
     return ends[0]

@@ -36,7 +36,7 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
 from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
-from unbraid.errors import InputError, MissingError, nearest
+from unbraid.errors import InputError, MissingError, nearest, printable
 from unbraid.methods import METHODS, Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 LOG, SCORE_LOG = "train.jsonl", "scores.jsonl"
 SHOWN = 3  # scores that `repr` shows
+DRAWN = 1_000_000  # a seed from here on was drawn by a population
 _NEW = "checkpoint.new.safetensors"
 LOG_LIMIT = 1 << 30
 """Bytes of a log."""
@@ -148,12 +149,27 @@ class Run(Folder):
     @property
     def _summary(self) -> str:
         try:
-            config, state = self.config, str(self.state["state"])
+            state = str(self.state["state"])
             scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
         except (InputError, TypeError) as error:
             return str(error)
-        what = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}, {state}"
-        return f"{what}; {scores}" if scores else what
+        return f"{self.title}, {state}; {scores}" if scores else f"{self.title}, {state}"
+
+    @property
+    def title(self) -> str:
+        """`beta_vae on dsprites, 2,000 steps, seed 0`; a seed that was drawn, not chosen, is left out."""
+        config = self.config
+        seed = f", seed {config.seed}" if config.seed < DRAWN else ""
+        return f"{label(config.method)} on {self.data_title}, {config.steps:,} steps{seed}"
+
+    @property
+    def data_title(self) -> str:
+        """The name of its data set; for pictures of one's own that of their folder or file."""
+        name = str(self.config.data["data"])
+        opened = self.read_json("config").get("opened")
+        settings = opened.get("settings") if isinstance(opened, dict) else None
+        path = settings.get("path") if isinstance(settings, dict) and name == "image_folder" else None
+        return (printable(Path(path).name) if isinstance(path, str) else "") or label(name)
 
     def _repr_html_(self) -> str:
         """For notebooks: what it is, its scores and its learning curve."""
