@@ -71,7 +71,7 @@ CHOICES = (
     Choice("dsprites", "beta_tc_vae", ordinary=True),
     Choice("color_dsprites", "beta_tc_vae"),
 )
-ARM = Choice("arm3d", "beta_tc_vae")
+ARM = Choice("arm3d", "beta_vae")
 
 
 def finished(study: Path) -> dict[tuple[str, str], list[Run]]:
@@ -85,12 +85,12 @@ def finished(study: Path) -> dict[tuple[str, str], list[Run]]:
 
 
 def train_arm(folder: Path, **changes: object) -> Run:
-    """A model on Arm3D with the settings of the desk study."""
+    """A model on Arm3D with the settings of the desk study; with a larger β, it says little but the background."""
     desk = SCALES["desk"]
     protocol: ProtocolLike = desk.protocol
     options = {
         "steps": desk.steps, "resolution": desk.resolution, "samples": desk.samples, "protocol": protocol,
-        "precision": "fp32", **desk.shared, "beta": 4.0, **changes,
+        "precision": "fp32", **desk.shared, "beta": 1.0, **changes,
     }  # fmt: skip
     return unbraid.train(ARM.method, ARM.data, seed=0, out=folder, **options)  # type: ignore[arg-type]
 
@@ -134,9 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     runs = finished(options.study)
     chosen = {choice.name: choice.run(runs.get((choice.data, choice.method), [])) for choice in CHOICES}
-    chosen[ARM.name] = train_arm(options.arm)
     total = sum(report(*make(run, name, options.out)) for name, run in chosen.items())
-    print(f"{len(chosen)} models, {total / 1e6:.1f} MB; expected at most {MOST / 1e6:.0f} MB")
+    total += report(*make(train_arm(options.arm), ARM.name, options.out))
+    print(f"{len(chosen) + 1} models, {total / 1e6:.1f} MB; expected at most {MOST / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ class ScoreTable(dict[str, float]):
         ]
         about = "<br>".join(html.escape(line) for line in (lines if self.names else lines[1:]))
         return f"<div>{self.size}</div><table><tr>{head}</tr>{body}</table><div>{about}</div>"
+
     def bands(self, data: str | None = None, resolution: int | None = None, method: str | None = None) -> Any:
         """Where the scores lie among those of the desk studies' models and of papers; see `unbraid.bands_of`."""
         import unbraid  # its public name, imported on first use: metrics do not depend on studies
