@@ -15,6 +15,7 @@ from unbraid.arguments import checked
 from unbraid.data.schema import TERMS, check
 from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
+from unbraid.runs.remote import is_remote
 from unbraid.runs.run import Run
 
 
@@ -23,6 +24,8 @@ def find_runs(folder: Path | str) -> list[Run]:
 
     A folder that cannot be listed counts as a run, of which `run_row` says that it is damaged: it may hold some.
     """
+    if is_remote(folder):
+        folder = Run(folder).folder
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is not a folder")
     found: list[str] = []
