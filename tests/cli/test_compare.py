@@ -33,7 +33,7 @@ def test_one_command_ends_in_a_page_and_again_does_nothing(here: Here, tmp_path:
     forecast = here(*TINY, "--out", out, "--forecast")
     assert forecast.returncode == 0, forecast.stderr
     assert "6 models of 4 steps, 1 at a time" in forecast.stdout
-    trials = "measuring how fast 2 methods train on dsprites and how long scoring takes: 2 short trials, 1 at a time"
+    trials = r"measuring speed first: 2 short trials \(2 methods on dsprites, and scoring\), 1 at a time"
     assert re.search(rf"{trials}, about \d+ seconds\n", forecast.stderr)
     assert "to train them: unbraid compare beta_tc_vae --against beta_vae" in forecast.stderr
     assert "--forecast" not in forecast.stderr

@@ -127,6 +127,16 @@ def test_a_constant_factor_is_noted_where_it_decides_a_score() -> None:
     )
 
 
+def test_fits_that_did_not_converge_are_one_note() -> None:
+    """Codes of very different scales, on which scikit-learn warns in seven lines."""
+    codes = noise(600, 30) * np.logspace(-4, 4, 30)
+    settings = {"beta_vae_score": {"train_points": 300, "test_points": 30}, "mig": {}}
+    found = score(codes, FACTORS, protocol=settings, baseline=True)
+    assert found.notes == [
+        "beta_vae_score: some fits stopped before they converged, so these scores may be slightly low"
+    ]
+
+
 # Missing labels
 
 

@@ -143,10 +143,10 @@ def _word(value: Any) -> str:
 
 def _measurement(plan: Comparison, workers: int) -> str:
     """What is measured before anything is trained, and how long that takes."""
-    pairs = len(plan.methods) * len(plan.data)
+    trials = len(plan.methods) * len(plan.data)
     return (
-        f"measuring how fast {len(plan.methods)} methods train on {', '.join(map(label, plan.data))} and how long "
-        f"scoring takes: {pairs} short trials, {min(pairs, workers)} at a time, "
+        f"measuring speed first: {trials} short trials ({len(plan.methods)} methods on "
+        f"{', '.join(map(label, plan.data))}, and scoring), {min(trials, workers)} at a time, "
         f"about {Forecast.duration(plan, workers):.0f} seconds"
     )
 
