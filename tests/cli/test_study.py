@@ -90,7 +90,7 @@ def test_verify_reads_every_file(here: Here, tmp_path: Path) -> None:
 
 def test_the_example_of_the_page_runs(here: Here, tmp_path: Path) -> None:
     page = (TOYS.parents[2] / "docs" / "studies.md").read_text()
-    example, report = re.findall(r"```python\n(.*?)```", page, re.S)
+    example, report, _ = re.findall(r"```python\n(.*?)```", page, re.S)
     (tmp_path / "mine.py").write_text(f"{example}\n\n{report}")
     done = here("study", "run", "mine.py", "--scale", "smoke", "--workers", "2")
     assert (done.returncode, done.stdout) == (0, "runs/mine-smoke  6 done\n"), done.stderr

@@ -32,6 +32,8 @@ COMMANDS = {
     "metrics": "List all metrics: what each asks, what noise and perfect codes score, and what it costs.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
+    "push": "Publish a run on the Hugging Face Hub, with a model card made from its record.",
+    "reference": "List the trained models that come with the package.",
     "report": "Write a page about a study or any folder of runs.",
     "retrieve": "Show the nearest neighbours of images by each feature of a run's codes.",
     "rpu": "Find the factors of a data set a few at a time, without labels.",
@@ -47,8 +49,8 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "discover", "train", "population", "rpu"),
-    "Measure": ("score", "metrics", "probe", "entangle", "encode", "export", "import"),
-    "Look": ("show", "explore", "retrieve", "sort", "label", "runs", "report"),
+    "Measure": ("score", "metrics", "probe", "entangle", "encode", "export", "push", "import"),
+    "Look": ("show", "explore", "retrieve", "sort", "label", "runs", "reference", "report"),
     "Study": ("compare", "study"),
 }
 """How the commands are listed."""

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from unbraid.cli._bands import BANDS, print_bands, scores_shown
 from unbraid.cli._files import beside, writing, written
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
@@ -20,7 +21,9 @@ from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.metrics.code_files import CodeTable, read_codes
 from unbraid.metrics.scoring import encoded
 from unbraid.pictures.matrices import save_matrices
+from unbraid.runs.remote import is_remote
 from unbraid.runs.run import Run
+from unbraid.studies.bands import bands_of, data_of
 from unbraid.training.encoders import is_reference, load_encoder
 
 WORTH_SAYING = 5.0  # seconds
@@ -48,6 +51,7 @@ LEFT_OUT, UNDEFINED = "continuous", "–"  # cells without a value
 @click.option("--details", is_flag=True, help="Also print the values per factor and per code.")
 @click.option("--out", type=PATH, help="The file to write.  [default: SOURCE.scores.json]")
 @click.option("--update", is_flag=True, help="Replace the scores that a run keeps, instead of writing a file.")
+@click.option("--bands", type=click.Choice(BANDS), default="main", help="Say where scores lie among known models.")
 @click.option("--importance", is_flag=True, help="Also draw the factor-by-code matrices, beside the scores.")
 def command(
     source: str,
@@ -69,22 +73,26 @@ def command(
     details: bool,
     out: Path | None,
     update: bool,
+    bands: str,
     importance: bool,
 ) -> None:
     """Score an encoder, the codes of a file, or a run.
 
     SOURCE is an encoder (FILE.py:NAME, a TorchScript or an ONNX file), scored on --data; an .npz, .csv, .parquet or
     .h5ad file of codes and factors; or the folder of a run. Beside each score stand those of noise (the same codes
-    shuffled) and of perfect codes (one per factor) on the same rows.
+    shuffled) and of perfect codes (one per factor) on the same rows. Below them is where the main scores lie among
+    those of models that studies trained on the same data, and what papers printed.
     """
-    run = Run(Path(source)) if Path(source).is_dir() else None
-    if update and (run is None or out is not None):
-        raise InputError("--update is for a run, and without --out")
+    run = Run(source) if Path(source).is_dir() or is_remote(source) else None
+    if update and (run is None or run.source is not None or out is not None):
+        raise InputError("--update is for a run in a folder of yours, and without --out")
     typed = read_types(types)
+    known: Any = None if run is None else data_of(run)
     if is_reference(source):
         if data is None:
             raise InputError(f"{source} is an encoder; say which data to score it on with --data")
         opened = _opened(data, resolution, settings)
+        known = opened.opened
         table = _encode(source, opened, seed, samples, batch, device, typed, _listed(ignore))
     elif data is not None:
         raise InputError(f"--data is for encoders (FILE.py:NAME, TorchScript, ONNX); {source} is not one")
@@ -97,7 +105,9 @@ def command(
         table.codes, table.factors, table.test, protocol, seed, chosen, confidence,
         types=typed, baseline=baseline, code_names=table.code_names, announce=_announce,
     )  # fmt: skip
+    scores.data = None if typed else known
     _print_scores(scores)
+    print_bands(bands_of(scores, method=run.config.method if run else None, only=scores_shown(bands)))
     if details:
         _print_details(scores)
     if run is not None and update:
@@ -105,7 +115,7 @@ def command(
         with writing(path):
             run.score_again(scores)
     else:
-        path = out or _default(source, data)
+        path = out or _default(source, data, run)
         with written(path) as part:
             part.write_text(json.dumps(scores.record(details=True), indent=1) + "\n")
     click.echo(path)
@@ -157,11 +167,13 @@ def codes_of(run: Run, ignore: Sequence[str] = ()) -> CodeTable:
     return CodeTable(codes, [str(code) for code in range(codes.shape[1])], columns)
 
 
-def _default(source: str, data: str | None) -> Path:
+def _default(source: str, data: str | None, run: Run | None) -> Path:
     """Where scores go by default: those of an encoder into the current folder, others beside their source."""
     if data is not None:
         file, _, name = source.rpartition(":") if ".py:" in source else (source, "", "")
         return Path(f"{Path(file).stem}{'.' if name else ''}{name}.{data}.scores.json")
+    if run is not None and run.source is not None:
+        return Path(f"{run.outputs}.scores.json")
     return beside(Path(source), ".scores.json")
 
 

@@ -53,6 +53,10 @@ class ScoreTable(dict[str, float]):
         """Why a metric of the protocol has no score."""
         self.without: dict[str, set[str]] = {}
         """The continuous factors that a metric could not use, and has no values for."""
+        self.settings: dict[str, Mapping[str, Any]] = {}
+        """The settings of each metric, defaults included, by the name that its scores begin with."""
+        self.data: Mapping[str, Any] | None = None
+        """The `name`, `resolution` and `settings` of the data that an encoder was scored on; None for codes."""
 
     def __missing__(self, name: str) -> float:
         metric = name.partition(".")[0]
@@ -101,6 +105,12 @@ class ScoreTable(dict[str, float]):
         ]
         about = "<br>".join(html.escape(line) for line in (lines if self.names else lines[1:]))
         return f"<div>{self.size}</div><table><tr>{head}</tr>{body}</table><div>{about}</div>"
+
+    def bands(self, data: str | None = None, resolution: int | None = None, method: str | None = None) -> Any:
+        """Where the scores lie among those of the desk studies' models and of papers; see `unbraid.bands_of`."""
+        import unbraid  # its public name, imported on first use: metrics do not depend on studies
+
+        return unbraid.bands_of(self, data, resolution, method)
 
     def details(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Values per factor and per code: metric -> array -> name -> value, None for a value that does not exist."""

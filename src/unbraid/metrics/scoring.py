@@ -93,12 +93,15 @@ def score(
     chosen = _selected(as_protocol(protocol), metrics)
     seed = "generator" if isinstance(rng, np.random.Generator) else str(rng)
     rng = generator(rng)
+    opened = None
     if is_encoder(codes):
         if test is not None:
             raise InputError("test is for codes; an encoder's codes are split")
+        data_set = _as_data(factors)
         codes, factors = encoded(
-            codes, factors, rng, preprocess=preprocess, batch=batch, device=device, samples=samples, types=types
+            codes, data_set, rng, preprocess=preprocess, batch=batch, device=device, samples=samples, types=types
         )
+        opened = None if types else data_set.opened
     elif hasattr(codes, "obs") and hasattr(codes, "X"):
         code_names = getattr(codes, "var_names", None) if code_names is None else code_names
         codes, factors = _annotated(codes, factors)
@@ -112,11 +115,13 @@ def score(
     if len(columns) != width:
         raise InputError(f"there are {len(columns)} names for {width} codes; expected one per code")
     table = ScoreTable(chosen.name, seed, sizes, data.labels.names, columns, data.labels.types)
+    table.data = opened
     work = _Work(sets, data.labels, named)
     rounds = 1 + (resamples if confidence is not None else 0) + (2 if baseline else 0)
     by_name = isinstance(protocol, str) and metrics is None
     partly: dict[int, list[str]] = {}
     parts, present, unconverged = chosen.parts(), list[Part](), list[str]()
+    table.settings = {prefix + label(part.metric): part.full for part in parts for prefix in part.prefixes}
     if announce is not None:
         announce(_forecast(parts, work, baseline, resamples if confidence is not None else 0))
     with progress("scoring", rounds * len(parts)) as advance, warnings.catch_warnings(record=True) as caught:
@@ -174,13 +179,19 @@ def encoded(
     types: Mapping[str, str] | None = None,
 ) -> tuple[Array, Labels]:
     """The codes of an encoder and the labels of the data, some of another type than the data says."""
-    from unbraid.training.representation import as_data, represent
+    from unbraid.training.representation import represent
 
-    opened = as_data(data)
+    opened = _as_data(data)
     if not opened.names:
         raise InputError("this data has no factors; there is nothing to score against")
     coded = represent(encoder, opened, rng, samples=samples, batch=batch, preprocess=preprocess, device=device)
     return coded.codes.numpy(), opened.labels_at(coded.rows).retyped(types or {})
+
+
+def _as_data(data: Any) -> Any:
+    from unbraid.training.representation import as_data
+
+    return as_data(data)
 
 
 def _annotated(table: Any, factors: Any) -> tuple[Any, Any]:
