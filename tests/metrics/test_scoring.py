@@ -109,6 +109,8 @@ def test_names_are_in_notes_details_and_records() -> None:
     ]
     assert found.details()["modularity"]["per_code"].keys() == {"first", "second"}
     assert found.details()["mig"]["per_factor"]["still"] == 0
+    matched = score(codes, table[["shape"]], protocol={"mcc": {}}).details()["mcc"]["match"]
+    assert (matched, type(matched["shape"])) == ({"shape": 0}, int)
     record = found.record(details=True)
     assert record["factors"] == {"shape": "ordered", "angle": "continuous", "still": "ordered"}
     assert record["code_names"] == ["first", "second"]
