@@ -151,11 +151,11 @@ class Run(Folder):
     @property
     def _summary(self) -> str:
         try:
-            state = str(self.state["state"])
+            what = f"{self.title}, {self.state['state']}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
         except (InputError, TypeError) as error:
             return str(error)
-        return f"{self.title}, {state}; {scores}" if scores else f"{self.title}, {state}"
+        return f"{what}; {scores}" if scores else what
 
     @property
     def title(self) -> str:
