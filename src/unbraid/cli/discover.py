@@ -65,7 +65,7 @@ def command(
     say(_plan(setup, data, minutes, search.seconds))
     if forecast:
         return
-    with started(**engine) as (executor, workers):
+    with started(target, **engine) as (executor, workers):
         try:
             search.run(minutes, executor, workers)
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Stopping between two steps: Ctrl-C and SIGTERM are held back until the state of a run is saved."""
+"""Stopping between two steps: Ctrl-C and signals that end jobs are held back until the state of a run is saved."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)  # the last two: clusters that pre-empt a job
 
 
 @contextmanager
 def deferred(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C or SIGTERM came meanwhile; it takes effect at the end of the block.
+    """Yield a function that says whether a signal came meanwhile; it takes effect at the end of the block.
 
     A second one takes effect at once. Only signals with a handler in Python are held back: what is ignored stays
     ignored, and what ends the process still ends it. Outside the main thread nothing is held back.
