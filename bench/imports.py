@@ -23,7 +23,7 @@ BASE = ["errors", "arguments", "progress"]
 """The modules that may lie at the top level: all packages may import them."""
 ORDER = [
     *BASE, "own", "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report",
-    "explorer", "studies", "cli",
+    "explorer", "studies", "hub", "cli",
 ]  # fmt: skip
 
 

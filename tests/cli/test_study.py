@@ -90,15 +90,16 @@ def test_verify_reads_every_file(here: Here, tmp_path: Path) -> None:
 
 def test_the_example_of_the_page_runs(here: Here, tmp_path: Path) -> None:
     page = (TOYS.parents[2] / "docs" / "studies.md").read_text()
-    example = re.search(r"```python\n(.*?)```", page, re.S)
-    assert example
-    (tmp_path / "mine.py").write_text(example[1])
+    example, report = re.findall(r"```python\n(.*?)```", page, re.S)
+    (tmp_path / "mine.py").write_text(f"{example}\n\n{report}")
     done = here("study", "run", "mine.py", "--scale", "smoke", "--workers", "2")
     assert (done.returncode, done.stdout) == (0, "runs/mine-smoke  6 done\n"), done.stderr
     spread = next(tmp_path.glob("runs/mine-smoke/jobs/spread-*/spread.json"))
     assert set(json.loads(spread.read_text())) == {"low", "high"}
     shown = here("study", "status", "runs/mine-smoke").stdout
     assert ["all", "6"] in [line.split() for line in shown.splitlines()]
+    assert here("report", "runs/mine-smoke", "--draw", "0").returncode == 0
+    assert "MIG by β</h2>" in (tmp_path / "runs/mine-smoke/report/report.html").read_text()
 
 
 def test_the_known_studies_are_listed(here: Here) -> None:

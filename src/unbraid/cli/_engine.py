@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from unbraid.cli._flags import setting
+from unbraid.cli._group import say
 from unbraid.errors import InputError
 from unbraid.jobs.engines.local import LocalExecutor
 from unbraid.own import Source
@@ -43,7 +44,9 @@ def started(
     executor, count = _executor(folder, modules, memory_limit, **engine)
     try:
         yield executor, count
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and engine["engine"] == "local":
+            say("stopping when the jobs that train have saved a checkpoint; once more stops at once")
         executor.shutdown(wait=True, cancel_futures=True)
         raise
     executor.shutdown()

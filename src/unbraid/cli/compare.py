@@ -10,7 +10,7 @@ import click
 
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
-from unbraid.cli._group import PATH, say
+from unbraid.cli._group import PATH, command_line, say
 from unbraid.cli._tables import console, plain_table
 from unbraid.cli._tracking import TRACK, following
 from unbraid.errors import InputError
@@ -85,11 +85,12 @@ def command(
         own = [source for key in sorted(plan.code) if (source := known(key))]
         with following(track, folder), started(folder, modules=own, **engine) as (executor, workers):
             if begun is None:
-                say("measuring the speed of this machine")
+                say(_measurement(plan, workers))
                 measured = Forecast.measured(plan, executor, workers)
                 plan = plan if steps else replace(plan, steps=measured.steps(plan, minutes))
                 _print_forecast(plan, measured)
                 if forecast:
+                    say(f"to train them: {command_line('--forecast')}")
                     return
             else:
                 plan = begun
@@ -142,6 +143,16 @@ def _settled(plan: Comparison) -> dict[str, Any]:
 
 def _word(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _measurement(plan: Comparison, workers: int) -> str:
+    """What is measured before anything is trained, and how long that takes."""
+    pairs = len(plan.methods) * len(plan.data)
+    return (
+        f"measuring how fast {len(plan.methods)} methods train on {', '.join(map(label, plan.data))} and how long "
+        f"scoring takes: {pairs} short trials, {min(pairs, workers)} at a time, "
+        f"about {Forecast.duration(plan, workers):.0f} seconds"
+    )
 
 
 def _print_forecast(plan: Comparison, measured: Forecast) -> None:

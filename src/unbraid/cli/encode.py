@@ -12,7 +12,6 @@ from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
-from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.runs.latents import columns, latents_of
 from unbraid.runs.run import Run
@@ -54,8 +53,7 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
         click.echo(f"{out}  {len(codes):,} codes of {codes.shape[1]} dimensions")
         return
     chosen = [latent for latent in latents_of(trained) if everything or latent.active]
-    names = data.files if isinstance(data, Pictures) else None
-    label = {"row": np.arange(len(codes))} if names is None else {"file": list(names)}
+    label = {"file": list(data.files)} if data.files else {"row": np.arange(len(codes))}
     table = pd.DataFrame({**label, **columns(codes, chosen)})
     with written(out) as part:
         if out.suffix.lower() == ".csv":

@@ -79,9 +79,9 @@ def content_of(
     known = _Known(representation, sliders.positions(representation.codes), finite.nonzero().flatten())
     values: dict[str, Any] = {
         "id": config.id,
-        "title": f"{label(config.method)} on {label(config.data['data'])}",
+        "title": f"{label(config.method)} on {run.data_title}",
         "method": label(config.method),
-        "data": label(str(config.data["data"])),
+        "data": run.data_title,
         "about": _about(run, method),
         "image": list(run.spec.image_shape),
         "sliders": [_numbers(asdict(slider)) for slider in sliders.sliders],

@@ -125,7 +125,9 @@ def page(
         f"{discovery.seconds / 60:.0f} minutes.",
         *notes,
     ]
-    return Template(files("unbraid.explorer").joinpath("discovered.html").read_text(encoding="utf-8")).substitute(
+    source = files("unbraid.explorer")
+    return Template(source.joinpath("discovered.html").read_text(encoding="utf-8")).substitute(
+        style=source.joinpath("results.css").read_text(encoding="utf-8"),
         title=html.escape(data.source),
         headline=html.escape(headline),
         policy=policy[1],

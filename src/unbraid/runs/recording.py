@@ -17,8 +17,10 @@ from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.metrics.declaration import Size
 from unbraid.metrics.elbo import evidence, held_out_errors
 from unbraid.metrics.protocols import SAMPLED, refer_protocol
+from unbraid.metrics.scoring import forecast
 from unbraid.own import keys_in, label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
@@ -232,6 +234,8 @@ def _execute(
             run.finish(method, representation, keep_state and resumable)
             run.set_state("running", step=config.steps, **progressed())
         if protocol is not None:
+            if data.names:
+                watch.say(_scoring(data, representation, as_protocol(protocol)))
             table = _scores(config, method, data, representation, as_protocol(protocol))
             if table:
                 run.save_scores(table)
@@ -316,6 +320,18 @@ def _take_over(start: Run, method: Method, steps: int) -> int:
         method.steps = taken
     method.hp = hp
     return taken
+
+
+def _scoring(data: FactorData, representation: Representation, protocol: Protocol) -> str:
+    """What is scored when training is over, and how long that takes."""
+    count, codes = representation.codes.shape
+    rows = min(protocol.train, count * protocol.train // (protocol.train + protocol.test))
+    size = Size(rows, codes, len(data.names), sum(data.sizes))
+    seconds = forecast(protocol, size)
+    if representation.logvar is not None and protocol.sampled:
+        seconds += forecast(protocol.sampled, size)
+    by = ", ".join(map(label, protocol.metrics)) if protocol.name == "own" else f"protocol {protocol.name}"
+    return f"trained; scoring {codes} codes of {count:,} images by {by}, about {max(1, round(seconds))} s on one core"
 
 
 def _scores(

@@ -19,17 +19,22 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
-from unbraid.errors import InputError
+from unbraid.errors import InputError, TerminatedError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.own import Source
 from unbraid.own.sources import sources_of
 from unbraid.progress import silence
+from unbraid.runs.stopping import be_patient
 
 THREADS = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
+
+GRACE = 60.0
+"""Seconds in which a worker that is asked to stop can save what it trains."""
 
 
 class NoWorkerError(BrokenExecutor, InputError):
@@ -71,19 +76,34 @@ class LocalExecutor(Executor):
         return task.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the tasks finish, or with `cancel_futures` end the workers at once."""
+        """Let the tasks finish, or with `cancel_futures` stop the workers.
+
+        A worker that trains saves a checkpoint first. One that takes longer than `GRACE` is killed, and so are all at
+        once without `wait`, or where the wait is interrupted, as by a second Ctrl-C.
+        """
         if not self._closed:
             self._closed = True
             for _ in self._keepers:
                 self._tasks.put(None)
         if cancel_futures:
             self._cancelled = True
-            for process in list(self._processes):
-                process.kill()
+            try:
+                self._ask_to_stop(GRACE if wait else 0.0)
+            finally:
+                for process in list(self._processes):
+                    process.kill()
         if wait:
             for keeper in self._keepers:
                 keeper.join()
             atexit.unregister(self.shutdown)
+
+    def _ask_to_stop(self, grace: float) -> None:
+        """Send SIGTERM to the workers, and wait so many seconds for them."""
+        for process in list(self._processes):
+            process.terminate()
+        deadline = time.monotonic() + grace
+        for keeper in self._keepers:
+            keeper.join(max(0.0, deadline - time.monotonic()))
 
     def pids(self) -> list[int]:
         """The workers that are alive."""
@@ -191,12 +211,27 @@ class _Task:
 
 
 def _serve(tasks: Connection, parent: int, modules: Sequence[Source], memory_limit: int | None) -> None:
-    """The life of a worker: take a task, do it, send the result, until there are no more or the parent has ended."""
+    """The life of a worker: it does tasks until there are no more, it is asked to stop, or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.signal(signal.SIGTERM, _terminate)  # a training run saves a checkpoint first
+    be_patient()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     silence()  # the parent shows the progress
     if memory_limit is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
+    try:
+        _do_tasks(tasks, modules)
+    except TerminatedError:  # what it trained is saved
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise TerminatedError
+
+
+def _do_tasks(tasks: Connection, modules: Sequence[Source]) -> None:
+    """Take a task, do it, send the result, until there are no more."""
     fault: Exception | None = None
     try:
         for source in modules:
@@ -217,6 +252,8 @@ def _answer(task: bytes, fault: Exception | None) -> memoryview:
         if fault:
             raise fault
         return ForkingPickler.dumps((True, function(*args, **kwargs)))
+    except TerminatedError:
+        raise
     except BaseException as error:
         return ForkingPickler.dumps((False, sendable(error)))
     finally:

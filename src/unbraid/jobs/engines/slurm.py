@@ -20,6 +20,7 @@ from unbraid.jobs.engines.local import NoWorkerError, sendable, threads_of_child
 from unbraid.own import Source, register
 from unbraid.own.sources import sources_of
 from unbraid.progress import silence
+from unbraid.runs.stopping import be_patient
 
 ARRAY = 100
 """Tasks of one job array, and how many are in the cluster's queue at a time, unless told otherwise."""
@@ -223,6 +224,7 @@ class _Task:
         import torch
 
         silence()
+        be_patient()  # SLURM may send SIGTERM and then the signal by which it takes the job back
         torch.set_num_threads(1)
         handlers = {
             number: handler

@@ -85,7 +85,7 @@ SCALES = {
     # the reconstruction still counts beside it (set by whether a plain model learns, before any comparison)
     "desk": Scale(
         data=("dsprites", "color_dsprites", "shapes3d"),
-        seeds=4,
+        seeds=5,
         steps=3_000,
         strengths=(0, 2, 4),
         resolution=32,
