@@ -10,13 +10,13 @@ QUICK := tests/test_package.py tests/test_threads.py tests/test_progress.py test
   tests/cli/test_cli.py::test_bad_input_is_one_line_and_exit_code_2 \
   tests/cli/test_cli.py::test_bad_codes_are_one_line tests/cli/test_cli.py::test_train_runs_and_show
 
-.PHONY: demo test types tests quick bench clean
+.PHONY: demo test types tests quick bench site clean
 demo: .venv/ready
 	$(BIN)/unbraid demo
 
 # types beside tests: mypy has but one process
 test: .venv/ready
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff check src tests bench tools
 	$(MAKE) --no-print-directory --jobs 2 types tests
 
 types: .venv/ready
@@ -27,9 +27,13 @@ tests: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: .venv/ready
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(QUICK)
+
+# build/site: pages, API, study reports, explorers
+site: .venv/ready
+	$(BIN)/python tools/site.py
 
 bench: .venv/ready
 	$(BIN)/python bench/data.py

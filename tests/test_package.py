@@ -26,7 +26,7 @@ def test_a_module_imports_only_from_packages_to_its_left(path: Path) -> None:
 
 def test_every_module_lives_in_a_package() -> None:
     assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {
-        "__init__.py", "py.typed", *(f"{name}.py" for name in graph.BASE)
+        "__init__.py", "__main__.py", "py.typed", *(f"{name}.py" for name in graph.BASE)
     }  # fmt: skip
 
 

@@ -29,8 +29,9 @@ CODE = {name: [token for token in MARKDOWN.parse(text) if token.content and toke
         for name, text in PAGES.items()}  # fmt: skip
 ELSEWHERE = {
     "docs/adding.md": "tests/own/test_adding.py follows it in a folder of its own",
-    "docs/metrics/translation_difficulty.md": "tests/metrics/test_translation_difficulty.py trains smaller networks",
-    "docs/metrics/variation_predictability.md": "tests/metrics/test_variation_predictability.py: smaller networks",
+    "docs/metrics/translation_difficulty.md": "tests/metrics/test_translation_difficulty.py does, smaller",
+    "docs/metrics/variation_predictability.md": "tests/metrics/test_variation_predictability.py does, smaller",
+    "docs/scoring.md": "its recipes fetch models; tests/training/test_encoders.py has their like",
     "docs/reference_code.md": "tests/studies/assumptions/test_reference.py reads such files",
 }
 SMALLER = {
@@ -39,7 +40,7 @@ SMALLER = {
     "docs/data.md": {'data = load("hugging_face", hub="cifar10", image="img", factors="label")': "",  # from the network
                      "mnist_stl10\", 64": "mnist_stl10\", 32"},
     "docs/methods/README.md": {"steps=300_000": "steps=1", 'load("dsprites")': 'load("dsprites", 16, rows=200)'},
-    "docs/methods/multitask.md": {"steps=20_000": "steps=1"},
+    "docs/methods/multitask.md": {"steps=20_000": "steps=1", "resolution=32": "resolution=16, rows=400"},
     "docs/population.md": {"rows=20_000": "rows=200", "labels=1000": "labels=100", "resolution=32": "resolution=16",
                            "steps=200": "steps=1", '"network": "small"': '"network": "tiny"',
                            "workers=2": "executor=InlineExecutor()"},
