@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,21 @@ def test_versions_agree() -> None:
     assert version is not None
     assert f"version: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {version[1]}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_file_of_the_package_is_declared() -> None:
+    """Else it would be missing from the wheel; `make release` looks into the wheel itself."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["unbraid"]
+    declared = {path for pattern in patterns for path in PACKAGE.glob(pattern) if path.is_file()}
+    others = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert {str(path.relative_to(PACKAGE)) for path in others - declared} == set()
+
+
+def test_the_oldest_versions_are_those_of_the_project() -> None:
+    oldest = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "constraints-oldest.txt").read_text(), re.M))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for name, bound in (one.split(">=") for one in project["dependencies"] if not one.startswith("torch")):
+        assert f"{oldest[name]}.".startswith(f"{bound}."), f"{name} is tested at {oldest[name]}, not at {bound}"
 
 
 UNPINNED = {"mlflow", "setuptools", "trackio", "wandb"}  # large trackers, whose own pins differ from ours
