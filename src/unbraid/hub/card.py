@@ -42,7 +42,7 @@ PAPERS = {
     "multitask": "On the Relationship between Disentanglement and Multi-task Learning",
 }
 """Where a method was proposed."""
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])")
 
 
 def card_of(run: Run, name: str, *, licence: str | None = None, picture: bool = True) -> str:
@@ -57,9 +57,9 @@ def card_of(run: Run, name: str, *, licence: str | None = None, picture: bool = 
     parts = [
         _head(run, name, licence),
         f"# {_text(title)}",
-        f"A {_text(method_name(config.method, long=True))} trained by [Unbraid](https://pypi.org/project/unbraid/) for "
-        f"{config.steps:,} steps on {_text(data_name(data))} at {_size(run)}, seed {config.seed}. "
-        f"{_text(_objective(config.method))}",
+        f"A {_text(method_name(config.method, long=True))} trained by Unbraid for "
+        f"{config.steps:,} steps on {_text(data_name(data))} at {_size(run)}, seed {config.seed}.",
+        f"Objective: {_code(_objective(config.method))}",
     ]
     if picture:
         parts.append(f"![What each latent changes in one image]({PICTURE})")
@@ -77,10 +77,10 @@ def card_of(run: Run, name: str, *, licence: str | None = None, picture: bool = 
         _fenced("", f"unbraid explore hf://{name}"),
         "## Data",
         _table(("", ""), _about_data(run)),
-        "## Settings",
-        _table(("setting", "value"), [(f"`{key}`", _text(value)) for key, value in config.settings.items()]),
         "## Scores",
         *_scores(run, records),
+        "## Settings",
+        _table(("setting", "value"), [(_code(key), _text(value)) for key, value in config.settings.items()]),
         "## Training",
         _table(("", ""), _about_training(run, state)),
         "## Files",
@@ -134,7 +134,7 @@ def _size(run: Run) -> str:
 
 def _about_data(run: Run) -> Iterable[tuple[str, str]]:
     data, spec = str(run.config.data["data"]), run.spec
-    yield "name", f"`{_text(data)}`" + (f", {catalogue.declared(data).source}" if data in catalogue.CATALOGUE else "")
+    yield "name", _code(data) + (f", {_source(data)}" if data in catalogue.CATALOGUE else "")
     yield "images", f"{spec.rows:,} of {_size(run)}"
     factors = ", ".join(f"{name} ({size})" for name, size in zip(spec.names, spec.sizes, strict=True))
     yield "factors", _text(factors) or "none"
@@ -143,6 +143,10 @@ def _about_data(run: Run) -> Iterable[tuple[str, str]]:
         yield "where", "the author's own, not part of this repository"
     elif opened["settings"]:
         yield "settings", _text(", ".join(f"{name}={value}" for name, value in opened["settings"].items()))
+
+
+def _source(data: str) -> str:
+    return catalogue.declared(data).source.replace("drawn here", "drawn by Unbraid")
 
 
 def _about_training(run: Run, state: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -162,7 +166,7 @@ def _scores(run: Run, record: Mapping[str, Any]) -> list[str]:
         return ["It was not scored."]
     rows = record.get("samples", {})
     counts = ", ".join(f"{count:,} {name}" for name, count in rows.items())
-    how = f"Protocol `{_text(record.get('protocol'))}`" + (f", rows: {counts}." if counts else ".")
+    how = f"Protocol {_code(record.get('protocol'))}" + (f", rows: {counts}." if counts else ".")
     bands = bands_of(run)
     known = {band.score: band for band in bands.bands}
     names = [name for name in scores if not name.endswith((".low", ".high")) and scores[name] is not None]
@@ -170,11 +174,11 @@ def _scores(run: Run, record: Mapping[str, Any]) -> list[str]:
     others = [name for name in names if name not in main]
     parts = [how, _score_table(main, scores, known)] if main else [how]
     if main and known:
-        parts.append("\n".join(f"- {_text(note)}" for note in bands.notes))
         sources = {one.source for name in main if name in known for one in known[name].published}
-        parts += [f"- {source}: {_text(SOURCES[source])}" for source in sorted(sources)]
+        notes = [*bands.notes, *(f"{source}: {SOURCES[source]}" for source in sorted(sources))]
+        parts.append("\n".join(f"- {_text(note)}" for note in notes))
     if others:
-        table = _table(("score", "value"), [(f"`{_text(name)}`", f"{scores[name]:.4g}") for name in others])
+        table = _table(("score", "value"), [(_code(name), f"{scores[name]:.4g}") for name in others])
         parts.append(f"<details><summary>{len(others)} other scores</summary>\n\n{table}\n\n</details>")
     return parts
 
@@ -209,3 +213,8 @@ def _fenced(language: str, *lines: str) -> str:
 def _text(value: Any) -> str:
     """A value as Markdown shows it: none of its characters is a command."""
     return _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
+
+
+def _code(value: Any) -> str:
+    """A name in a span of code, in which a backtick or the end of a cell would end it."""
+    return f"`{' '.join(str(value).translate({ord('`'): None, ord('|'): None}).split())}`"

@@ -195,7 +195,7 @@ def retrieve(
         raise InputError(f"count is {count}; expected at least 1")
     if not queries:
         raise InputError("there is no query; expected the file of a picture, or a row of the data")
-    method, images = run.method(), data or run.images()
+    method, images = run.method(), data or run.examples(plain=True)
     asked = [query if isinstance(query, Query) else Query.of(query, images) for query in queries]
     features = features_of(run, method, everything)
     if data is not None or (images.files and images.weights is None):  # all of them; a run may have kept some codes

@@ -116,7 +116,7 @@ def _examples(
     if data is None and "codes" in method.needs:
         chosen = torch.randperm(len(representation.rows), generator=rng)[:n]
         return run.images().images_at(representation.rows[chosen], rng), representation.codes[chosen]
-    batch = (data or run.data()).batch(n, rng)
+    batch = (data or run.examples()).batch(n, rng)
     with torch.inference_mode():
         return batch["images"], method.encoding(batch).codes.cpu()
 
