@@ -17,7 +17,7 @@ from tests.examples.toy_jobs import Now
 from unbraid.cli import _engine
 from unbraid.data import load
 from unbraid.errors import InputError
-from unbraid.search import discovery
+from unbraid.search import discovery, shared_factors
 
 
 def draw(folder: Path, count: int, seed: int = 0) -> pd.DataFrame:
@@ -94,6 +94,31 @@ def test_pictures_are_sorted_by_a_latent(trained: tuple[Path, pd.DataFrame], her
     assert "there is no latent 'z9'" in done.stderr
 
 
+def test_neighbours_are_named_by_their_files(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, _ = trained
+    done = here("retrieve", str(run), "--query", "004.png", "--count", "3", "--all", "--out", "near")
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(run.parent / "near.csv")
+    codes = (
+        np.load(run.parent / "codes.npy") if here("encode", str(run), "--out", "codes.npy").returncode == 0 else None
+    )
+    assert codes is not None
+    for column in range(3):
+        rows = table[table["feature"] == f"z{column}"]
+        distances = np.abs(codes[:, column] - codes[4, column])
+        distances[4] = np.inf
+        assert rows["distance"].tolist() == pytest.approx(np.sort(distances)[:3], abs=1e-4)
+        assert rows["file"].tolist() == [f"{row:03}.png" for row in rows["row"]]
+        assert f"004.png  z{column}: {', '.join(rows['file'])}" in done.stdout
+    assert set(table["feature"]) == {"z0", "z1", "z2", "all together"}
+    assert "004.png" in (run.parent / "near.html").read_text()
+    assert Image.open(run.parent / "near.png").width > 300
+    done = here("retrieve", str(run), "--query", "elsewhere.png")
+    assert done.returncode == 2
+    assert "expected a file, one of its pictures, or a row" in done.stderr
+    assert here("retrieve", str(run), "--query", "4", "--out", "near.txt").returncode == 2
+
+
 def test_names_are_kept_in_the_run(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
     run, _ = trained
     assert here("label", str(run), "z1=from above", "z0=width").returncode == 0
@@ -128,8 +153,11 @@ def test_discover_ends_with_a_table_a_model_and_a_page(
 ) -> None:
     draw(tmp_path / "pictures", 40)
     (tmp_path / "pictures" / "broken.png").write_bytes(b"no picture")
-    for name, value in {"PAGE": 59.0, "SHORTEST": 0.4, "LONGEST": 0.5, "ACTIVE": 0.0, "TRUSTED": 0.0}.items():
+    for name, value in {"PAGE": 57.0, "SHORTEST": 0.4, "LONGEST": 0.5, "START": 0.0}.items():
         monkeypatch.setattr(discovery, name, value)
+    for name in ("ACTIVE", "TRUSTED"):
+        monkeypatch.setattr(shared_factors, name, 0.0)
+    monkeypatch.setattr(discovery, "seconds_per_step", lambda *_: 0.005)
     monkeypatch.setattr(_engine, "_executor", lambda *_: (Now(), 1))
     done = here("discover", "pictures", "--minutes", "1", "--resolution", "16", "--strengths", "2", "--latents", "3")
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
@@ -10,7 +11,17 @@ import unbraid
 from tests.examples.squares import squares
 from unbraid import cli
 from unbraid.errors import InputError
-from unbraid.pictures.neighbours import Query, _without, neighbour_sheet, neighbours, retrieve
+from unbraid.pictures.neighbours import (
+    Feature,
+    Query,
+    Retrieval,
+    _others,
+    features_of,
+    find_neighbours,
+    neighbours,
+    retrieve,
+)
+from unbraid.runs.latents import Latent
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
 
@@ -49,7 +60,12 @@ def test_the_sheet_shows_images_that_share_the_feature() -> None:
     others = data.all_factors()[rows != 14]
     assert (others[found[0], 0] == 2).all()
     assert (others[found[1], 1] == 2).all()
-    sheet = neighbour_sheet(method, data, known, [query], 5, "title")  # type: ignore[arg-type]
+    features = [Feature("row", (0,)), Feature("column", (1,))]
+    nearest = find_neighbours(method, data, known.codes, rows, features, query, 5)  # type: ignore[arg-type]
+    assert [len(one.rows) for one in nearest] == [5, 5]
+    assert (data.all_factors()[nearest[0].rows, 0] == 2).all()
+    assert nearest[0].distances == [0] * 5
+    sheet = Retrieval("title", data, nearest).sheet()
     assert sheet.width > 7 * 75
     assert sheet.height > 2 * 75
 
@@ -71,15 +87,19 @@ def test_the_command_writes_a_picture(run: Run, monkeypatch: pytest.MonkeyPatch,
     assert stop.value.code == 0
     with Image.open(run.folder / "neighbours.png") as written:
         assert written.height > 4 * 75  # two queries, two features
+    table = pd.read_csv(run.folder / "neighbours.csv")
+    assert table.columns.tolist() == ["query", "feature", "rank", "row", "distance"]
+    assert len(table) == 2 * 2 * 6
+    assert (run.folder / "neighbours.html").read_text().count("<h2>") == 2
 
 
-def test_a_row_is_no_neighbour_of_itself(run: Run, tmp_path: Path) -> None:
+def test_a_row_is_no_neighbour_of_itself(run: Run) -> None:
     known = run.representation()
     others = known.rows != 3
     assert int(others.sum()) == 59
     nearest = neighbours(known.codes, known.codes[known.rows == 3][0], [[0, 1]], 1)
     assert known.rows[nearest].tolist() == [[3]]  # unless it is left out
-    assert retrieve(run, ["3"], tmp_path / "out.png", count=2) == tmp_path / "out.png"
+    assert all(3 not in one.rows and len(one.rows) == 2 for one in retrieve(run, ["3"], count=2).found)
 
 
 def test_a_picture_of_the_data_is_no_neighbour_of_itself(run: Run, tmp_path: Path) -> None:
@@ -88,7 +108,7 @@ def test_a_picture_of_the_data_is_no_neighbour_of_itself(run: Run, tmp_path: Pat
     query = Query.of(str(tmp_path / "three.png"), data)
     assert query.row is None
     code = method.encode(query.image[None])[0].detach()
-    kept = known.rows[_without(query, code, data, known)]
+    kept = known.rows[_others(query, code, data, known.codes, known.rows)]
     same = [row for row in known.rows.tolist() if torch.equal(data.images_at([row])[0], query.image)]
     assert 3 in same
     assert sorted([*kept.tolist(), *same]) == sorted(known.rows.tolist())
@@ -104,3 +124,30 @@ def test_mistakes_are_named(run: Run) -> None:
     ]:
         with pytest.raises(InputError, match=message):
             retrieve(run, queries, count=count)
+
+
+def test_only_latents_that_say_something_are_compared(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "unbraid.pictures.neighbours.latents_of",
+        lambda run: [Latent(2, "size", 3.0, True), Latent(0, "z0", 1.0, True), Latent(1, "z1", 0.0, False)],
+    )
+    method = run.method()
+    monkeypatch.setattr(type(method), "code_groups", None, raising=False)
+    assert features_of(run, method) == [Feature("size", (2,)), Feature("z0", (0,)), Feature("all together", (2, 0))]
+    assert [feature.name for feature in features_of(run, method, everything=True)][2] == "z1"
+    monkeypatch.setattr("unbraid.pictures.neighbours.latents_of", lambda run: [Latent(1, "z1", 0.0, False)])
+    with pytest.raises(InputError, match=r"no latent of .* says anything"):
+        features_of(run, method)
+
+
+def test_a_query_is_a_picture_of_the_folder_by_its_name(tmp_path: Path) -> None:
+    for name in ("a/1.png", "b/1.png", "b/2.png"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        Image.new("L", (8, 8), len(name) + ord(name[0])).save(path)
+    data = unbraid.data.load("image_folder", 8, path=str(tmp_path))
+    assert Query.of("b/1.png", data).row == 1
+    assert Query.of("2.png", data).row == 2
+    assert Query.of("0", data).name == "a/1.png"
+    with pytest.raises(InputError, match=r"'1.png', the name of 2 pictures, such as a/1.png and b/1.png"):
+        Query.of("1.png", data)

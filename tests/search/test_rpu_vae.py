@@ -26,7 +26,7 @@ from unbraid.errors import InputError
 from unbraid.runs.run import Run
 from unbraid.search import RPU, PopulationConfig, RPUConfig, rpu
 from unbraid.search import rpu_vae as module
-from unbraid.search.metaepochs import MetaEpoch, best_factors, entropy_shares, file_names, label_sets, labels_frame
+from unbraid.search.metaepochs import MetaEpoch, best_factors, entropy_shares, label_sets, labels_frame
 from unbraid.search.reduction import ReductionConfig
 from unbraid.training.representation import Representation
 
@@ -255,9 +255,9 @@ def test_file_names_follow_the_rows(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="1 of 13 pictures could not be read"):
         data = load("image_folder", 16, path=str(folder), channels=1)
     names = sorted(path.name for path in folder.iterdir() if path.name != "4-broken.png")
-    assert file_names(data) == names
-    assert file_names(Subset(Subset(data, [5, 1, 7]), [2, 0])) == [names[7], names[5]]
-    assert file_names(counted(3)) is None
+    assert data.files == tuple(names)
+    assert Subset(Subset(data, [5, 1, 7]), [2, 0]).files == (names[7], names[5])
+    assert counted(3).files == ()
 
 
 # Real populations at toy size

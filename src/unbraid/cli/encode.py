@@ -8,11 +8,11 @@ import click
 import numpy as np
 import pandas as pd
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
-from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.runs.latents import columns, latents_of
 from unbraid.runs.run import Run
@@ -34,6 +34,7 @@ SUFFIXES = (".npy", ".csv", ".parquet")
     "--all", "everything", is_flag=True, help="Write all latents into a table, not only those that say something."
 )
 @click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
+@DATA_PATH
 @TRUST
 def command(run: Path, pictures: Path | None, out: Path, everything: bool, device: str) -> None:
     """Write the codes of a run's whole data set, or of other pictures, to a file.
@@ -54,8 +55,7 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
         click.echo(f"{out}  {len(codes):,} codes of {codes.shape[1]} dimensions")
         return
     chosen = [latent for latent in latents_of(trained) if everything or latent.active]
-    names = data.files if isinstance(data, Pictures) else None
-    label = {"row": np.arange(len(codes))} if names is None else {"file": list(names)}
+    label = {"file": list(data.files)} if data.files else {"row": np.arange(len(codes))}
     table = pd.DataFrame({**label, **columns(codes, chosen)})
     with written(out) as part:
         if out.suffix.lower() == ".csv":

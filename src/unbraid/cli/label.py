@@ -8,6 +8,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
@@ -34,6 +35,7 @@ from unbraid.training.representation import encode_all
 @click.option(
     "--out", type=PATH, help="The .csv of all pictures to write.  [default: attributes.csv in the run's parent]"
 )
+@DATA_PATH
 @TRUST
 def command(
     run: Path, names: tuple[str, ...], labels: Path | None, pictures: Path | None, by: str | None, out: Path | None
@@ -49,7 +51,7 @@ def command(
     if names:
         given = dict(_pair(text, latents) for text in names)
         kept = {f"z{latent.index}": latent.name for latent in latents if latent.name != f"z{latent.index}"}
-        click.echo(write_names(trained.folder / "names.json", trained.config.id, {**kept, **given}))
+        click.echo(write_names(trained.outputs / "names.json", trained.config.id, {**kept, **given}))
         latents = latents_of(trained)
     if labels is not None:
         chosen = (

@@ -12,6 +12,7 @@ import click
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import flag, setting
 from unbraid.cli._group import PATH, say
+from unbraid.cli._tracking import TRACK, following
 from unbraid.cli.population import _RULES, _SPACE, _space
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
@@ -64,6 +65,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", help="How to score the last model; none to skip it."),
     *ENGINE,
+    TRACK,
 ]  # fmt: skip
 
 
@@ -90,7 +92,8 @@ def _rpu(**options: Any) -> None:
         seed=options["seed"],
     )  # fmt: skip
     out = options["out"] or Path("runs") / f"rpu-{label(method)}-{label(options['data'])}-{config.seed}"
-    with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
+    engine = started(out, **{str(option.name): options[str(option.name)] for option in ENGINE})
+    with following(options["track"], out), engine as (executor, workers):
         result = rpu(
             data, config, out, method=method, settings=settings, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],

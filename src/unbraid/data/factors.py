@@ -94,6 +94,7 @@ class FactorData(ABC):
     held_out: FactorData | None = None  # rows kept for testing
     missing: int = 0  # rows without some label; their factor is -1
     labels: Labels | None = None  # the factors of every row with their types, where they are the user's own
+    files: tuple[str, ...] = ()  # the name of each row's picture, where they come from a folder of the user's
     _cumulative: Tensor | None = None
 
     @abstractmethod

@@ -78,6 +78,17 @@ class Source:
             _READ[file] = {name: before[name] for name in source.files}, source
         return source
 
+    @classmethod
+    def typed(cls, name: str, text: str) -> Source:
+        """The source of what was typed, as if it were a file of this name in the current folder."""
+        folder = Path.cwd()
+
+        def read(file: str) -> bytes | None:
+            neighbour = folder / file
+            return text.encode() if file == name else neighbour.read_bytes() if neighbour.is_file() else None
+
+        return cls(folder, name, _closure(name, read, _searched(folder, name)))
+
     def part(self, file: str) -> tuple[Source, str]:
         """The source of one of its files and the file's name in it: as if that file had been read by itself.
 

@@ -15,7 +15,6 @@ from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.metrics.elbo import ACTIVE
-from unbraid.own import label
 from unbraid.pictures.embeddings import save_umap
 from unbraid.pictures.sheets import Strip, save, save_animation, sheet, tiles
 from unbraid.runs.folder import unlinked
@@ -82,8 +81,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     a decoder only umap.png.
     """
     rng = generator(rng)
-    out, method, config, representation = out or run.folder, run.method(), run.config, run.representation()
-    title = f"{label(config.method)} on {label(config.data['data'])}, {config.steps:,} steps, seed {config.seed}"
+    out, method, title, representation = out or run.outputs, run.method(), run.title, run.representation()
     if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
     shown, names = latents(representation), _names(run)
@@ -106,10 +104,9 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
 
 def run_traversals(run: Run, rng: Rng = 0) -> Image.Image:
     """What each latent of a run changes in one of its images, as in the traversals.png of `show`."""
-    rng, method, config, representation = generator(rng), run.method(), run.config, run.representation()
+    rng, method, representation = generator(rng), run.method(), run.representation()
     _, codes = _examples(run, method, representation, None, 1, rng)
-    title = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}"
-    return _traversal_sheet(method, codes[0], latents(representation), title, _names(run))
+    return _traversal_sheet(method, codes[0], latents(representation), run.title, _names(run))
 
 
 def _examples(
@@ -119,7 +116,7 @@ def _examples(
     if data is None and "codes" in method.needs:
         chosen = torch.randperm(len(representation.rows), generator=rng)[:n]
         return run.images().images_at(representation.rows[chosen], rng), representation.codes[chosen]
-    batch = (data or run.data()).batch(n, rng)
+    batch = (data or run.examples()).batch(n, rng)
     with torch.inference_mode():
         return batch["images"], method.encoding(batch).codes.cpu()
 

@@ -10,6 +10,7 @@ A run folder holds
     codes.npz            codes, factors, rows (and logvar) of `represent`
     scores.json          the scores
     state.json           queued, running, done, diverged or failed, and with which versions
+    samples.npz          some of the user's own pictures, to show where their folder is gone
     code/                copies of the user's own code that it was made with
 
 Each file is written under a temporary name, synced and renamed. Nothing is read with pickle.
@@ -20,7 +21,9 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,15 +38,18 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
 from unbraid.data.schema import COUNT, OBJECT, TERMS, WORD, Kind, check, listed, optional
-from unbraid.errors import InputError, MissingError
-from unbraid.methods import Method, Spec, build
+from unbraid.errors import InputError, MissingError, nearest, printable
+from unbraid.methods import METHODS, Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
-from unbraid.own import keys_in, remember, trusted
-from unbraid.runs import weights
+from unbraid.own import keys_in, label, remember, trusted
+from unbraid.own.references import references_in, unkept
+from unbraid.runs import samples, weights
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
+from unbraid.runs.moved_data import SETTING, at, named_path, places
 from unbraid.runs.record import RunConfig, RunRecord
+from unbraid.runs.remote import NEEDED, is_remote, located
 from unbraid.training.representation import Representation
 
 if TYPE_CHECKING:
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
 
 LOG, SCORE_LOG = "train.jsonl", "scores.jsonl"
 SHOWN = 3  # scores that `repr` shows
+DRAWN = 1_000_000  # a seed from here on was drawn by a population
 _NEW = "checkpoint.new.safetensors"
 LOG_LIMIT = 1 << 30
 """Bytes of a log."""
@@ -78,12 +85,27 @@ class Run(RunRecord):
     @property
     def _summary(self) -> str:
         try:
-            config, state = self.config, str(self.state["state"])
+            what = f"{self.title}, {self.state['state']}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
         except (InputError, TypeError) as error:
             return str(error)
-        what = f"{config.method} on {config.data['data']}, {config.steps:,} steps, seed {config.seed}, {state}"
         return f"{what}; {scores}" if scores else what
+
+    @property
+    def title(self) -> str:
+        """`beta_vae on dsprites, 2,000 steps, seed 0`; a seed that was drawn, not chosen, is left out."""
+        config = self.config
+        seed = f", seed {config.seed}" if config.seed < DRAWN else ""
+        return f"{label(config.method)} on {self.data_title}, {config.steps:,} steps{seed}"
+
+    @property
+    def data_title(self) -> str:
+        """The name of its data set; for pictures of one's own that of their folder or file."""
+        name = str(self.config.data["data"])
+        opened = self.read_json("config").get("opened")
+        settings = opened.get("settings") if isinstance(opened, dict) else None
+        path = settings.get("path") if isinstance(settings, dict) and name == "image_folder" else None
+        return (printable(Path(path).name) if isinstance(path, str) else "") or label(name)
 
     def _repr_html_(self) -> str:
         """For notebooks: what it is, its scores and its learning curve."""
@@ -105,9 +127,20 @@ class Run(RunRecord):
     # What it is
 
     def __init__(self, folder: Path | str, trust: bool = False) -> None:
-        """With `trust`, code and files that a run from elsewhere names are used like those of one's own runs."""
-        super().__init__(folder)
+        """`folder`, or `hf://user/name` for a run on the Hugging Face Hub, or `reference/NAME` for one of the package.
+
+        With `trust`, code and files that a run from elsewhere names are used like those of one's own runs.
+        """
+        remote = is_remote(folder)
+        super().__init__(located(folder, check_stranger) if remote else folder)
         self.trust = trust
+        self.source = str(folder) if remote else None
+        """The name of a run that is not in a folder of the user's."""
+
+    @property
+    def outputs(self) -> Path:
+        """Where pictures and pages about it are written by default: its folder, or one of its name here."""
+        return self.folder if self.source is None else Path(self.source.partition("@")[0].rpartition("/")[2])
 
     def begin(self, config: RunConfig, data: FactorData) -> None:
         """Write the config, or see that the folder holds the same one, and clear what a kill left half written."""
@@ -117,12 +150,19 @@ class Run(RunRecord):
         self.folder.mkdir(parents=True, exist_ok=True)
         clear_parts(self.folder)
         if not begun:
-            opened = dict(data.opened) if data.opened else None
+            opened = catalogue.absolute(data.opened) if data.opened else None
             record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
             keep(keys_in(record), self.folder)
             self.write_json("config", record)
+        if data.files and not samples.path(self.folder).exists():
+            samples.write(self.folder, data)
         if data.opened and catalogue.user_paths(data.opened):
             remember(self._digest())  # the user's own run, which may open the user's files again
+
+    @property
+    def _own(self) -> bool:
+        """Whether it may decide which files of this machine are read."""
+        return self.trust or trusted(self._digest())
 
     def _digest(self) -> str:
         """SHA-256 of its config."""
@@ -141,35 +181,79 @@ class Run(RunRecord):
 
     def data(self) -> FactorData:
         """The data it was trained on, opened again."""
-        opened = self._opened
-        return catalogue.load(opened["name"], opened["resolution"], **opened["settings"])
+        return self._open(lambda opened: catalogue.load(opened["name"], opened["resolution"], **opened["settings"]))
 
     def images(self) -> FactorData:
         """Its rows as images and factors alone: the files that targets and codes came from may be gone."""
-        return catalogue.load_plain(self._opened, held_out=True)
+        return self._open(lambda opened: catalogue.load_plain(opened, held_out=True))
 
     def whole_data(self) -> FactorData:
         """All rows of its data set, those held out included, as images and factors alone."""
-        return catalogue.load_plain(self._opened)
+        return self._open(catalogue.load_plain)
 
-    @property
-    def _opened(self) -> dict[str, Any]:
-        record = self.read_json("config")
+    def examples(self, plain: bool = False) -> FactorData:
+        """Its data, or with `plain` its images alone; pictures kept with it where that is gone or may not be opened.
+
+        A warning then says so.
+        """
+        try:
+            return self.images() if plain else self.data()
+        except InputError as error:
+            if (kept := samples.read(self.folder)) is None:
+                raise
+            warnings.warn(f"using the {len(kept)} pictures that are kept with the run: {error}", stacklevel=2)
+            return kept
+
+    def _open(self, load: Callable[[Mapping[str, Any]], FactorData]) -> FactorData:
+        """Open its data: at the path that the reader has named, else at the one in its config, else where it moved."""
+        opened, named = self._opened, named_path()
+        if named is not None:
+            opened = at(opened, named)
+        self._admit(opened, () if named is None else (SETTING,))
+        try:
+            return self._same(load(opened), opened)
+        except InputError:
+            for place in places(opened, self.folder) if named is None and self._own else ():
+                with suppress(InputError):
+                    return self._same(load(place), place)
+            raise
+
+    def _same(self, data: FactorData, opened: Mapping[str, Any]) -> FactorData:
+        """The data, or an InputError where it holds other pictures than the run was trained on."""
+        before, now = self.config.data.get("content"), data.describe()["content"]
+        if SETTING in opened["settings"] and before and before != now:
+            raise InputError(
+                f"{opened['settings'][SETTING]} holds other pictures than {self.folder} was trained on; name the folder"
+                " of those with --path, or encode others with `unbraid encode --pictures`"
+            )
+        return data
+
+    def opened_data(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The name, resolution and settings of its data as its config states them."""
         check(self.path("config"), record, {"opened": optional(OBJECT)})
         opened: dict[str, Any] | None = record["opened"]
         if opened is None:
             raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
         check(f"{self.path('config')}: opened", opened, _OPENED)
+        return opened
+
+    @property
+    def _opened(self) -> dict[str, Any]:
+        """How its data was opened."""
+        opened = self.opened_data(self.read_json("config"))
         admit(self.folder, opened, self.trust)
+        return opened
+
+    def _admit(self, opened: Mapping[str, Any], named: Sequence[str]) -> None:
+        """Refuse files of the reader's that a config from elsewhere names, but for settings the reader has named."""
         inside = self.folder.resolve()
         for setting, path in catalogue.user_paths(opened).items():
-            own = Path(path).expanduser().resolve()
-            if not (own.is_relative_to(inside) or self.trust or trusted(self._digest())):
+            known = setting in named or Path(path).expanduser().resolve().is_relative_to(inside)
+            if not (known or self._own):
                 raise InputError(
                     f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; if it "
                     "may, repeat this with --trust (in Python, trust=True)"
                 )
-        return opened
 
     # Its log
 
@@ -254,6 +338,14 @@ class Run(RunRecord):
         trained = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
         with replacing(self.path("model")) as part:
             weights.save(trained, part)
+        self.save_codes(representation)
+        previous.unlink(missing_ok=True)
+        newest.with_name(_NEW).unlink(missing_ok=True)  # left by a kill between its writing and its naming
+        if not keep_state:
+            newest.unlink(missing_ok=True)
+
+    def save_codes(self, representation: Representation, compressed: bool = False) -> None:
+        """Write the codes with their factors and rows."""
         smallest = np.min_scalar_type(-max(representation.sizes, default=1))  # the whole numbers that hold all values
         arrays: dict[str, Any] = {
             "codes": representation.codes.numpy(),
@@ -266,11 +358,7 @@ class Run(RunRecord):
             columns = np.arange(representation.codes.shape[1])
             arrays["groups"] = np.stack([np.isin(columns, group) for group in representation.groups])
         with replacing(self.path("codes")) as part, part.open("wb") as file:
-            np.savez(file, **arrays)
-        previous.unlink(missing_ok=True)
-        newest.with_name(_NEW).unlink(missing_ok=True)  # left by a kill between its writing and its naming
-        if not keep_state:
-            newest.unlink(missing_ok=True)
+            (np.savez_compressed if compressed else np.savez)(file, **arrays)
 
     def drop_state(self) -> None:
         """Remove the state that another run could begin with."""
@@ -305,6 +393,12 @@ class Run(RunRecord):
         groups = None if masks is None else [columns.nonzero().flatten().tolist() for columns in masks]
         return Representation(codes, factors, rows, spec.names, spec.sizes, groups, tensors.get("logvar"), whole)
 
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Publish it on the Hugging Face Hub as `user/name`, and give its address; see `unbraid.push_to_hub`."""
+        import unbraid  # its public name, imported on first use: runs do not depend on model cards
+
+        return unbraid.push_to_hub(self, name, **options)
+
     def explore(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write a page with sliders about it, and give its path; `options` are those of `unbraid.explore`."""
         import unbraid  # its public name, imported on first use: runs do not depend on the explorer
@@ -330,6 +424,42 @@ class Run(RunRecord):
         self.seal()
 
 
+def check_stranger(folder: Path) -> None:
+    """An InputError where a folder that somebody published is not that of a finished run of built-in parts."""
+    run = Run(folder)
+    record = run.read_json("config")
+    config, spec = run.config, run.spec
+    if named := [*unkept(record), *references_in(record)]:
+        raise InputError(f"config.json names code of its author's: {named[0]}; expected built-in methods and data")
+    if config.method not in METHODS:
+        raise InputError(f"config.json: there is no method '{config.method}'{nearest(config.method, METHODS)}")
+    if record.get("opened") is not None:
+        opened = run.opened_data(record)
+        if opened["name"] not in catalogue.CATALOGUE:
+            raise InputError(f"config.json: there is no data set '{opened['name']}'")
+        for setting, path in catalogue.user_paths(opened).items():
+            raise InputError(f"config.json points to a file of this machine: {setting} is '{path}'")
+    state = run.state
+    if state["state"] != "done":
+        raise InputError(f"the run is {state['state']}, not done")
+    if unlisted := [name for name in NEEDED if name != "state.json" and name not in state.get("files", {})]:
+        raise InputError(f"state.json has no checksum of {unlisted[0]}")
+    if faults := run.faults(thorough=True, names=[path.name for path in folder.iterdir()], state=state):
+        raise InputError(faults[0])
+    if run.path("scores").exists():
+        check(run.path("scores"), run.read_json("scores"), {"scores": TERMS, "protocol": WORD})
+    weighed = run.path("model").stat().st_size
+    with suppress(NotImplementedError), torch.device("meta"):  # a model without memory; not every method has one
+        model = build(config.method, spec, config.settings).state_dict()
+        if sum(one.numel() for name, one in model.items() if not name.startswith("training.")) > weighed:
+            raise InputError(
+                f"config.json asks for a model with more numbers than model.safetensors has bytes: {weighed:,}"
+            )
+    run.restore(build(config.method, spec, config.settings))
+    if run.path("codes").exists():
+        run.representation()
+
+
 _CODES = ("codes", "factors", "rows", "logvar", "groups")
 
 
@@ -352,5 +482,9 @@ def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> No
 
 @checked
 def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
-    """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
+    """The trained method of a run, on any device. With `trust`, also where its code has not been run here before.
+
+    `folder` is that of a run, `hf://user/name` for one on the Hugging Face Hub, or `reference/NAME` for one that comes
+    with the package.
+    """
     return Run(folder, trust).method(device)

@@ -14,9 +14,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from unbraid.data import FactorData, Subset
+from unbraid.data import FactorData
 from unbraid.data.atomic import replacing
-from unbraid.data.sets.image_folder import Pictures
 from unbraid.metrics import mig
 from unbraid.pictures.sheets import Strip, save, sheet
 from unbraid.pictures.traversals import traverse
@@ -138,18 +137,9 @@ def _table(rows: int, epochs: Sequence[MetaEpoch]) -> Array:
 
 def labels_frame(data: FactorData, epochs: Sequence[MetaEpoch]) -> pd.DataFrame:
     """All surrogate labels: one row per image, with the name of its file if it has one."""
-    names = file_names(data)
-    images = {"row": np.arange(len(data)), **({} if names is None else {"file": names})}
+    images = {"row": np.arange(len(data)), **({"file": list(data.files)} if data.files else {})}
     columns = [column for epoch in epochs for column in epoch.columns]
     return pd.concat([pd.DataFrame(images), pd.DataFrame(_table(len(data), epochs), columns=columns)], axis=1)
-
-
-def file_names(data: FactorData) -> list[str] | None:
-    """The file of each row, None for data that does not come from pictures in files."""
-    rows = torch.arange(len(data))
-    while isinstance(data, Subset):
-        rows, data = data.rows[rows], data.data
-    return [data.files[row] for row in rows.tolist()] if isinstance(data, Pictures) else None
 
 
 def save_labels(epoch: MetaEpoch, path: Path) -> None:

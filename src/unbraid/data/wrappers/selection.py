@@ -22,6 +22,7 @@ class Selection(FactorData):
         self.names, self.sizes, self.image_shape, self.source = data.names, data.sizes, data.image_shape, data.source
         self.tasks, self.codes, self.missing = data.tasks, data.codes, data.missing
         self.labels = None if data.labels is None else data.labels.rows(rows.numpy())
+        self.files = tuple(data.files[row] for row in rows.tolist()) if data.files else ()
         self._lookup: RowLookup | None = None
 
     def __len__(self) -> int:

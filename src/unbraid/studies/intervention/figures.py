@@ -18,7 +18,7 @@ from torch import Tensor
 from unbraid.data.factors import generator
 from unbraid.pictures import style
 from unbraid.pictures.names import data_name
-from unbraid.pictures.neighbours import Query, neighbour_sheet
+from unbraid.pictures.neighbours import Query, retrieve
 from unbraid.pictures.sheets import Strip, beside, drawn, sheet
 from unbraid.pictures.traversals import exchanges as exchange_strips
 from unbraid.pictures.traversals import reconstructions, traverse
@@ -306,7 +306,7 @@ def neighbours(models: Models, data: str) -> Image.Image | None:
 
     def draw(shown: Shown, run: Run) -> Image.Image:
         queries = [Query(f"test image {index}", image) for index, image in enumerate(_test_images(run, QUERIES))]
-        return neighbour_sheet(run.method(), run.images(), run.representation(), queries, NEIGHBOURS, shown.heading)
+        return retrieve(run, queries, count=NEIGHBOURS).sheet(shown.heading)
 
     return _sheets(models, data, draw, grouped=True, columns=2)
 
