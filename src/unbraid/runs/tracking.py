@@ -19,7 +19,8 @@ from typing import Any
 
 from unbraid.errors import InputError, nearest
 from unbraid.own.references import without_keys
-from unbraid.runs.run import Run, _flat
+from unbraid.runs.record import _flat
+from unbraid.runs.run import Run
 
 
 @dataclass(frozen=True)
