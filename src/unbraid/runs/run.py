@@ -48,6 +48,7 @@ from unbraid.runs import samples, weights
 from unbraid.runs.folder import Folder, unlinked
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
+from unbraid.runs.lease import NoLocksError, is_leased
 from unbraid.runs.moved_data import SETTING, at, named_path, places
 from unbraid.training.representation import Representation
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 LOG, SCORE_LOG = "train.jsonl", "scores.jsonl"
+LEASE = ".lease"  # the file that the process training it keeps locked
 SHOWN = 3  # scores that `repr` shows
 DRAWN = 1_000_000  # a seed from here on was drawn by a population
 _NEW = "checkpoint.new.safetensors"
@@ -89,7 +91,7 @@ class RunConfig:
         Where only the code of a reference differs, `your method changed since this run`.
         """
         changed = self._changed_code(other)
-        ours, others = _flat(without_keys(asdict(self))), _flat(without_keys(asdict(other)))
+        ours, others = flat(without_keys(asdict(self))), flat(without_keys(asdict(other)))
         names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
         other_data = ["data.content"] if "data" in changed else []  # other code gives other images
         names = [name for name in names if name not in ("id", *other_data)] or ([] if changed else names)
@@ -106,12 +108,13 @@ class RunConfig:
         return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
 
 
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings with dotted names: `{"data.content": …}`."""
+    named: dict[str, Any] = {}
     for name, value in tree.items():
         nested = isinstance(value, Mapping) and value
-        flat |= _flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
-    return flat
+        named |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
+    return named
 
 
 _SIDE = Kind("from 1 to 4096", lambda value: type(value) is int and 1 <= value <= 4096)
@@ -151,11 +154,24 @@ class Run(Folder):
     @property
     def _summary(self) -> str:
         try:
-            what = f"{self.title}, {self.state['state']}"
+            what = f"{self.title}, {self.status}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
         except (InputError, TypeError) as error:
             return str(error)
         return f"{what}; {scores}" if scores else what
+
+    @property
+    def status(self) -> str:
+        """Its state; `stopped` where that is `running` and no process works on it, as after a kill."""
+        state = str(self.state["state"])
+        return "stopped" if state == "running" and not self._is_trained() else state
+
+    def _is_trained(self) -> bool:
+        """Whether a living process has its lease; True where that cannot be known."""
+        try:
+            return is_leased(unlinked(self.folder / LEASE))
+        except NoLocksError:
+            return True
 
     @property
     def title(self) -> str:
