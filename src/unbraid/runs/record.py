@@ -11,6 +11,7 @@ from unbraid.data.schema import COUNT, OBJECT, PLAIN, WHOLE, WORD, Kind, check, 
 from unbraid.own import label
 from unbraid.own.references import references_in, without_keys
 from unbraid.runs.folder import Folder, unlinked
+from unbraid.runs.lease import NoLocksError, is_leased
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class RunConfig:
         Where only the code of a reference differs, `your method changed since this run`.
         """
         changed = self._changed_code(other)
-        ours, others = _flat(without_keys(asdict(self))), _flat(without_keys(asdict(other)))
+        ours, others = flat(without_keys(asdict(self))), flat(without_keys(asdict(other)))
         names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
         other_data = ["data.content"] if "data" in changed else []  # other code gives other images
         names = [name for name in names if name not in ("id", *other_data)] or ([] if changed else names)
@@ -57,14 +58,16 @@ class RunConfig:
         return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
 
 
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings with dotted names: `{"data.content": …}`."""
+    named: dict[str, Any] = {}
     for name, value in tree.items():
         nested = isinstance(value, Mapping) and value
-        flat |= _flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
-    return flat
+        named |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
+    return named
 
 
+LEASE = ".lease"  # the file that the process training a run keeps locked
 _CONFIG = {
     "id": WORD,
     "method": WORD,
@@ -95,3 +98,16 @@ class RunRecord(Folder):
         """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
         endings = {"train": "jsonl", "model": "safetensors", "checkpoint": "safetensors", "codes": "npz"}
         return unlinked(self.folder / f"{name}.{endings.get(name, 'json')}")
+
+    @property
+    def status(self) -> str:
+        """Its state; `stopped` where that is `running` and no process works on it, as after a kill."""
+        state = str(self.state["state"])
+        return "stopped" if state == "running" and not self._is_trained() else state
+
+    def _is_trained(self) -> bool:
+        """Whether a living process has its lease; True where that cannot be known."""
+        try:
+            return is_leased(unlinked(self.folder / LEASE))
+        except NoLocksError:
+            return True

@@ -85,7 +85,7 @@ class Run(RunRecord):
     @property
     def _summary(self) -> str:
         try:
-            what = f"{self.title}, {self.state['state']}"
+            what = f"{self.title}, {self.status}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
         except (InputError, TypeError) as error:
             return str(error)

@@ -82,7 +82,7 @@ def _content(run: RunRecord) -> Iterator[dict[str, Any]]:
     config, state = run.config, run.state
     yield {
         "id": config.id,
-        "state": state["state"],
+        "state": state["state"] if state["state"] != "running" else run.status,
         "method": config.method,
         "data": config.data["data"],
         "steps": config.steps,

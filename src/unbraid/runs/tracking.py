@@ -19,7 +19,7 @@ from typing import Any
 
 from unbraid.errors import InputError, nearest
 from unbraid.own.references import without_keys
-from unbraid.runs.record import _flat
+from unbraid.runs.record import flat
 from unbraid.runs.run import Run
 
 
@@ -336,7 +336,7 @@ def settings_of(run: Run) -> dict[str, Any]:
     config = without_keys(asdict(run.config))
     data, settings = config.pop("data"), config.pop("settings")
     shape, name = data.pop("image_shape", None), data.pop("data")
-    record = {**settings, **config, **_flat({"data": data}), "data": name, "resolution": shape and shape[-1]}
+    record = {**settings, **config, **flat({"data": data}), "data": name, "resolution": shape and shape[-1]}
     return {name: value for name, value in record.items() if value not in (None, "", {}, [])}
 
 
