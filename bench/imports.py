@@ -28,8 +28,9 @@ ORDER = [
 
 
 def modules(package: Path) -> list[Path]:
-    """All modules of a package but its own `__init__.py`."""
-    return sorted(path for path in package.rglob("*.py") if path != package / "__init__.py")
+    """All modules of a package but its own `__init__.py` and `__main__.py`, which stand for the whole."""
+    whole = {package / "__init__.py", package / "__main__.py"}
+    return sorted(path for path in package.rglob("*.py") if path not in whole)
 
 
 def part_of(path: Path, package: Path) -> str:

@@ -47,6 +47,8 @@ SMALLER = {
                            "workers=2": "executor=InlineExecutor()"},
     "docs/runs.md": {"20_000": "200", "5_000": "100",
                      '"dsprites"': '"dsprites", resolution=16, network="tiny", samples=600'},
+    "docs/tracking.md": {"20_000": "1",
+                         '"dsprites"': '"dsprites", resolution=16, network="tiny", samples=600, protocol=None'},
     "docs/studies.md": {"LocalExecutor(2)": "InlineExecutor()", "workers=2": "workers=1"},
 }  # fmt: skip
 """What makes the code of a page quick. None of it changes which names are used, or how."""
@@ -113,6 +115,8 @@ def test_the_code_of_a_page_runs(name: str, given: dict[str, Any]) -> None:
         pytest.skip(ELSEWHERE[name])
     if name == "docs/explorer.md":
         pytest.importorskip("anywidget", reason="the widget is an extra")
+    if name == "docs/tracking.md":
+        pytest.importorskip("tensorboard", reason="trackers are extras")
     try:
         exec(compile(parts(name), name, "exec"), {"__name__": "__main__", **given})
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ __all__ = sorted((*_PACKAGES, *_MODULES))
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("unbraid")
     if name in _PACKAGES:
         return import_module(f"unbraid.{name}")
     if name not in _MODULES:

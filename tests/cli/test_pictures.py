@@ -17,7 +17,7 @@ from tests.examples.toy_jobs import Now
 from unbraid.cli import _engine
 from unbraid.data import load
 from unbraid.errors import InputError
-from unbraid.search import discovery
+from unbraid.search import discovery, shared_factors
 
 
 def draw(folder: Path, count: int, seed: int = 0) -> pd.DataFrame:
@@ -153,8 +153,11 @@ def test_discover_ends_with_a_table_a_model_and_a_page(
 ) -> None:
     draw(tmp_path / "pictures", 40)
     (tmp_path / "pictures" / "broken.png").write_bytes(b"no picture")
-    for name, value in {"PAGE": 59.0, "SHORTEST": 0.4, "LONGEST": 0.5, "ACTIVE": 0.0, "TRUSTED": 0.0}.items():
+    for name, value in {"PAGE": 57.0, "SHORTEST": 0.4, "LONGEST": 0.5, "START": 0.0}.items():
         monkeypatch.setattr(discovery, name, value)
+    for name in ("ACTIVE", "TRUSTED"):
+        monkeypatch.setattr(shared_factors, name, 0.0)
+    monkeypatch.setattr(discovery, "seconds_per_step", lambda *_: 0.005)
     monkeypatch.setattr(_engine, "_executor", lambda *_: (Now(), 1))
     done = here("discover", "pictures", "--minutes", "1", "--resolution", "16", "--strengths", "2", "--latents", "3")
     assert done.returncode == 0, done.stderr

@@ -109,6 +109,8 @@ def test_names_are_in_notes_details_and_records() -> None:
     ]
     assert found.details()["modularity"]["per_code"].keys() == {"first", "second"}
     assert found.details()["mig"]["per_factor"]["still"] == 0
+    matched = score(codes, table[["shape"]], protocol={"mcc": {}}).details()["mcc"]["match"]
+    assert (matched, type(matched["shape"])) == ({"shape": 0}, int)
     record = found.record(details=True)
     assert record["factors"] == {"shape": "ordered", "angle": "continuous", "still": "ordered"}
     assert record["code_names"] == ["first", "second"]
@@ -125,6 +127,16 @@ def test_a_constant_factor_is_noted_where_it_decides_a_score() -> None:
     assert found.notes[-1] == (
         "with a single factor that varies dci.disentanglement, modularity cannot distinguish codes"
     )
+
+
+def test_fits_that_did_not_converge_are_one_note() -> None:
+    """Codes of very different scales, on which scikit-learn warns in seven lines."""
+    codes = noise(600, 30) * np.logspace(-4, 4, 30)
+    settings = {"beta_vae_score": {"train_points": 300, "test_points": 30}, "mig": {}}
+    found = score(codes, FACTORS, protocol=settings, baseline=True)
+    assert found.notes == [
+        "beta_vae_score: some fits stopped before they converged, so these scores may be slightly low"
+    ]
 
 
 # Missing labels

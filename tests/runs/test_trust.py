@@ -44,6 +44,7 @@ def test_ones_own_run_opens_ones_own_files(own: Run, here: Here) -> None:
 
 
 def test_the_settings_of_a_run_from_elsewhere_open_no_file_without_trust(from_elsewhere: Path, here: Here) -> None:
+    (from_elsewhere / "samples.npz").unlink()
     done = here("show", "run")
     assert done.returncode == 2
     assert "run was not made here, and reads files of this machine: path is '" in done.stderr
@@ -53,6 +54,34 @@ def test_the_settings_of_a_run_from_elsewhere_open_no_file_without_trust(from_el
         Run(from_elsewhere).images()
     assert len(Run(from_elsewhere, trust=True).images()) == 12
     assert here("show", "run", "--trust").returncode == 0
+
+
+@pytest.mark.filterwarnings("always:using the")
+def test_a_run_from_elsewhere_is_drawn_with_the_pictures_kept_in_it(from_elsewhere: Path, here: Here) -> None:
+    done = here("show", "run")
+    assert done.returncode == 0
+    assert "using the 12 pictures that are kept with the run: run was not made here" in done.stderr
+    assert (from_elsewhere / "traversals.png").exists()
+    assert here("explore", "run", "--no-open").returncode == 0
+    assert "are those that are kept with the run" in (from_elsewhere / "explorer.html").read_text()
+
+
+def test_a_path_that_the_reader_names_needs_no_trust(from_elsewhere: Path, own: Run, here: Here) -> None:
+    private = own.read_json("config")["opened"]["settings"]["path"]
+    done = here("encode", "run", "--out", "codes.npy", "--path", private)
+    assert done.returncode == 0, done.stderr
+    assert np.load(from_elsewhere.parent / "codes.npy").shape == (12, 2)
+
+
+def test_a_run_from_elsewhere_does_not_look_for_pictures(from_elsewhere: Path, own: Run) -> None:
+    """Not even by the name of a folder of its own that is missing: the reader may have one of that name."""
+    run, record = Run(from_elsewhere), Run(from_elsewhere).read_json("config")
+    shutil.copytree(record["opened"]["settings"]["path"], from_elsewhere.parent / "diary")
+    record["opened"]["settings"]["path"] = str(from_elsewhere / "diary")
+    run.write_json("config", record)
+    with pytest.raises(InputError, match="does not exist"):
+        run.images()
+    assert len(Run(from_elsewhere, trust=True).images()) == 12
 
 
 def test_a_config_that_was_changed_is_not_ones_own(own: Run, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from tests.examples.toy_jobs import Now
@@ -15,52 +16,12 @@ from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.runs.run import Run
 from unbraid.search import discovery
-from unbraid.search.discovery import Discovery, Factor, Member, Model, Search, Setup, Stage, agreement, trust
-
-RNG = np.random.default_rng(0)
-SHARED = RNG.normal(size=(400, 3))
-
-
-def model(codes: np.ndarray, kl: list[float], seed: int = 0) -> Model:
-    return Model(Member(4.0, seed), Run(Path("nowhere")), codes, np.array(kl))
-
-
-def test_models_with_the_same_latents_share_all_of_them() -> None:
-    models = [model(SHARED, [2, 2, 2]), model(-(SHARED[:, [2, 0, 1]] ** 3), [2, 2, 2], 1), model(SHARED, [2, 2, 2], 2)]
-    assert agreement(models) == pytest.approx([3, 3, 3], abs=0.5)  # chance correlations take a little
-
-
-def test_a_model_that_found_one_factor_does_not_outrank_one_that_found_three() -> None:
-    one = model(np.column_stack([SHARED[:, 0], np.zeros((400, 2))]), [2, 0, 0])
-    three = [model(SHARED, [2, 2, 2], seed) for seed in (1, 2, 3)]
-    scores = agreement([one, *three])
-    assert scores[0] == pytest.approx(1, abs=0.2)
-    assert min(scores[1:]) > 2
-
-
-def test_a_rotated_model_shares_less() -> None:
-    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
-    models = [model(SHARED, [2, 2, 2]), model(SHARED, [2, 2, 2], 1), model(SHARED @ turn, [2, 2, 2], 2)]
-    assert agreement(models)[2] < agreement(models)[0] - 0.3
-
-
-def test_trust_is_the_median_rank_correlation_with_the_most_similar_latent() -> None:
-    other = np.column_stack([np.exp(SHARED[:, 1]), np.random.default_rng(2).normal(size=400), SHARED[:, 0]])
-    found = trust(model(SHARED, [3, 2, 1]), [model(other, [1, 1, 1], 1)])
-    by_latent = {factor.latent: factor for factor in found}
-    assert [by_latent[0].trust, by_latent[1].trust] == pytest.approx([1, 1])  # rank correlation: exp changes nothing
-    assert by_latent[2].trust < 0.2
-    assert [factor.latent for factor in found][-1] == 2
-    assert [factor.trusted for factor in found] == [True, True, False]
-
-
-def test_a_latent_that_says_nothing_is_no_factor() -> None:
-    found = trust(model(SHARED, [3, 0.05, 2]), [model(SHARED, [3, 3, 3], 1)])
-    assert {factor.latent for factor in found} == {0, 2}
+from unbraid.search.discovery import Discovery, Pace, Search, Setup, Stage, pixel_weight, stage_seconds, strengths_at
+from unbraid.search.shared_factors import Factor, Member, Model
 
 
 def found(factors: list[Factor], **given: Any) -> Discovery:
-    facts = {"models": 8, "steps": 100, "improving": 0.0, "seconds": 60.0, "pictures": 3000, **given}
+    facts = {"models": 8, "steps": 9_000, "improving": 0.0, "seconds": 60.0, "pictures": 3000, **given}
     return Discovery(Run(Path("nowhere")), Member(4.0, 0), factors, **facts)
 
 
@@ -68,7 +29,9 @@ def test_the_result_says_what_stands_against_it() -> None:
     good = Factor(0, 2.0, 0.9)
     assert found([good]).advice() == []
     assert "No factor" in found([Factor(0, 2.0, 0.3)]).advice()[0]
-    assert "more minutes" in found([good], improving=0.1).advice()[0]
+    assert "more minutes" in found([good], improving=10.0).advice()[0]
+    assert "only 100 steps" in found([good], steps=100).advice()[0]
+    assert "confirmed only together" in found([good, Factor(1, 2.0, 0.4, 0.9)]).advice()[0]
     assert "are few" in found([good], pictures=100).advice()[0]
     assert "Fewer than three" in found([good], models=2).advice()[0]
 
@@ -91,7 +54,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages of a fraction of a second."""
     for name, value in {"PAGE": 0.0, "SHORTEST": 0.05, "LONGEST": 0.2}.items():
         monkeypatch.setattr(discovery, name, value)
-    monkeypatch.setattr(discovery, "measure_speed", lambda *_: 0.002)
+    monkeypatch.setattr(discovery, "START", 0.0)
+    monkeypatch.setattr(discovery, "seconds_per_step", lambda *_: 0.002)
 
 
 def search(pictures: Pictures, out: Path, strengths: tuple[float, ...] = (1.0, 2.0), **settings: Any) -> Search:
@@ -147,24 +111,74 @@ def test_strengths_whose_models_agree_least_are_dropped(
     pictures: Pictures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = search(pictures, tmp_path, (1.0, 2.0, 4.0, 8.0))
-    one.stages = [Stage(100, tuple(one.setup.members))]
+    one.stages = [Stage(100, tuple(one.setup.members), 1e-3)]
+    lost = Member(8.0, 1)
+    monkeypatch.setattr(
+        one.study, "state", lambda job: "diverged" if job.settings["beta"] == 8 and job.seed else "done"
+    )
     models = [
         Model(
             member,
             Run(tmp_path),
-            SHARED[:, : 3 if member.strength == 4 else 2 if member.strength == 1 else 1],
+            np.random.default_rng(0).normal(size=(400, 3))[
+                :, : 3 if member.strength == 4 else 2 if member.strength == 1 else 1
+            ],
             np.full(3 if member.strength == 4 else 2 if member.strength == 1 else 1, 2.0),
         )
         for member in one.setup.members
     ]
     monkeypatch.setattr(one, "latest", lambda: models)
-    assert one._continuing(0.1) == one.stages[0].members
-    assert {member.strength for member in one._continuing(0.4)} == {1.0, 4.0}
-    assert {member.strength for member in one._continuing(0.7)} == {4.0}
+    assert set(one._continuing(4)) == {*one.stages[0].members} - {lost}
+    assert {member.strength for member in one._continuing(2)} == {1.0, 4.0}
+    assert one._continuing(1) == (Member(4.0, 0), Member(4.0, 1))
+
+
+@pytest.mark.parametrize("minutes", [2, 5, 10, 20, 30, 60, 240])
+def test_one_strength_has_more_than_half_of_the_time_and_the_budget_is_kept(minutes: int) -> None:
+    budget, used, alone = 60.0 * minutes - 20, 0.0, 0.0
+    first = stage_seconds(0, budget, first=True)
+    assert first is not None
+    assert first <= 160  # so that there is something when it is stopped early
+    while (seconds := stage_seconds(used, budget)) is not None:
+        alone += seconds if strengths_at(used / budget, 4, 1) == 1 else 0
+        used += seconds
+        assert seconds <= 180
+    assert 0.9 * budget <= used <= budget + 1e-6
+    if minutes >= 5:
+        assert alone >= 0.5 * budget
+
+
+def test_workers_that_would_be_idle_keep_strengths() -> None:
+    assert [strengths_at(used, 4, 1) for used in (0, 0.1, 0.2, 0.3, 0.45, 0.9)] == [4, 4, 2, 2, 1, 1]
+    assert strengths_at(0.9, 4, 2) == 2
+    assert strengths_at(0.9, 4, 16) == 4
+
+
+def test_steps_fill_the_stage() -> None:
+    pace = Pace(step=0.01, overhead=5, workers=2)
+    assert pace.steps(65, 8) == 1500  # four rounds of 15 seconds
+    assert pace.steps(1, 8) == 20
+
+
+def test_a_pixel_counts_so_that_pictures_are_worth_the_same() -> None:
+    rng = np.random.default_rng(0)
+    strong = torch.from_numpy(rng.integers(0, 256, (300, 1, 64, 64), dtype=np.uint8))
+    faint = (strong.float() / 5 + 100).byte()
+
+    def gain(images: torch.Tensor) -> float:
+        x = images.double() / 255
+        mean = x.mean(0, keepdim=True).expand_as(x)
+        best = torch.nn.functional.binary_cross_entropy(x, x, reduction="sum")
+        return float(torch.nn.functional.binary_cross_entropy(mean, x, reduction="sum") - best) / len(x)
+
+    assert gain(strong) * pixel_weight(strong) == pytest.approx(1000, rel=1e-3)
+    assert gain(faint) * pixel_weight(faint) == pytest.approx(1000, rel=1e-3)
+    assert pixel_weight(faint) > 10 * pixel_weight(strong)
+    assert pixel_weight(torch.full((5, 1, 8, 8), 7, dtype=torch.uint8)) == 50  # nothing varies
 
 
 def test_another_discovery_in_the_folder_is_refused_by_name(pictures: Pictures, tmp_path: Path) -> None:
-    search(pictures, tmp_path)
+    search(pictures, tmp_path)._save()
     with pytest.raises(InputError, match="holds another discovery: settings differ"):
         search(pictures, tmp_path, latents=4)
     with pytest.raises(InputError, match="strengths differ"):
@@ -172,7 +186,7 @@ def test_another_discovery_in_the_folder_is_refused_by_name(pictures: Pictures, 
 
 
 def test_a_damaged_record_is_named(pictures: Pictures, tmp_path: Path) -> None:
-    search(pictures, tmp_path)
+    search(pictures, tmp_path)._save()
     path = tmp_path / "discovery.json"
     path.write_text(path.read_text().replace('"stages": []', '"stages": [{"steps": "x"}]'))
     with pytest.raises(InputError, match="cannot be read as a discovery"):

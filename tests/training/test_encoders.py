@@ -224,7 +224,9 @@ def test_a_model_of_hugging_face(tmp_path: Path) -> None:
     """The recipe of docs/scoring.md, with a small model that has random weights."""
     transformers = pytest.importorskip("transformers")
     page = (Path(__file__).parents[2] / "docs" / "scoring.md").read_text()
-    (recipe,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    recipe = next(
+        block for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "from_pretrained" in block
+    )
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
     config = transformers.Dinov2Config(**sizes, image_size=28, patch_size=14)
     transformers.Dinov2Model(config).save_pretrained(tmp_path / "model")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,20 @@ from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, command_line, say
 from unbraid.cli._tables import console, plain_table
+from unbraid.cli._tracking import TRACK, following
 from unbraid.errors import InputError
 from unbraid.jobs.schedule import run as run_jobs
+from unbraid.jobs.schedule import tally
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own import known, label
 from unbraid.pictures.names import method_name
 from unbraid.runs.folder import Folder
+from unbraid.runs.tracking import TRACKERS
 from unbraid.studies import write_report
 from unbraid.studies.comparison import NAME, Comparison, Forecast, read_plan, sweep, typed, write_plan
 
 PAGE_ONLY = ("baseline",)  # what may change without training anything again
+_BEFORE = ("slurm", *TRACKERS)  # what may be in the folder before there is a plan
 
 
 @click.command("compare")
@@ -61,6 +66,7 @@ def command(
     samples: int,
     out: Path | None,
     forecast: bool,
+    track: str | None,
     **engine: Any,
 ) -> None:
     """Compare a method with others in one command, and write a page about it.
@@ -79,18 +85,19 @@ def command(
     begun = _resumed(folder, plan, steps)
     try:
         own = [source for key in sorted(plan.code) if (source := known(key))]
-        with started(**engine, modules=own) as (executor, workers):
+        with following(track, folder), started(folder, modules=own, **engine) as (executor, workers):
             if begun is None:
                 say(_measurement(plan, workers))
                 measured = Forecast.measured(plan, executor, workers)
                 plan = plan if steps else replace(plan, steps=measured.steps(plan, minutes))
                 _print_forecast(plan, measured)
-                if forecast:
-                    say(f"to train them: {command_line('--forecast')}")
-                    return
             else:
                 plan = begun
-                say(f"resuming {folder}: {plan.steps:,} steps for each model")
+                say(f"{folder} has a comparison of {plan.steps:,} steps for each model, which is resumed")
+                _print_rest(plan, folder, workers)
+            if forecast:
+                say(f"to train them: {command_line('--forecast')}")
+                return
             write_plan(folder, plan)
             study, jobs = StudyFolder(folder), plan.jobs()
             study.begin(NAME, "", jobs)
@@ -104,7 +111,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-command.params += ENGINE
+command.params += [*ENGINE, TRACK]
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -114,7 +121,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _resumed(folder: Path, plan: Comparison, steps: int | None) -> Comparison | None:
     """The comparison that a folder holds, where it is this one, with the steps that were settled then."""
     if not Folder(folder).path(NAME).exists():
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and any(path.name not in _BEFORE for path in folder.iterdir()):
             raise InputError(f"{folder} holds something other than a comparison; choose another --out")
         return None
     begun = read_plan(folder)
@@ -143,10 +150,10 @@ def _word(value: Any) -> str:
 
 def _measurement(plan: Comparison, workers: int) -> str:
     """What is measured before anything is trained, and how long that takes."""
-    pairs = len(plan.methods) * len(plan.data)
+    trials = len(plan.methods) * len(plan.data)
     return (
-        f"measuring how fast {len(plan.methods)} methods train on {', '.join(map(label, plan.data))} and how long "
-        f"scoring takes: {pairs} short trials, {min(pairs, workers)} at a time, "
+        f"measuring speed first: {trials} short trials ({len(plan.methods)} methods on "
+        f"{', '.join(map(label, plan.data))}, and scoring), {min(trials, workers)} at a time, "
         f"about {Forecast.duration(plan, workers):.0f} seconds"
     )
 
@@ -171,3 +178,10 @@ def _print_forecast(plan: Comparison, measured: Forecast) -> None:
         f"{len(jobs)} models of {plan.steps:,} steps, {measured.workers} at a time, "
         f"{each:.0f} seconds to score each: about {minutes:.0f} minutes"
     )
+
+
+def _print_rest(plan: Comparison, folder: Path, workers: int) -> None:
+    """What is done of a comparison that was begun before, and how long the rest takes."""
+    states = tally(plan.jobs(), folder)
+    rest = "" if not states.unfinished else f", about {math.ceil(states.seconds_remaining / workers / 60)} minutes"
+    click.echo(f"{states.total} models: {states}{rest}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,12 @@ from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._group import PATH, say
 from unbraid.data import catalogue
 from unbraid.data.sets.image_folder import Pictures
-from unbraid.errors import InputError
+from unbraid.errors import InputError, printable
 from unbraid.explorer.discovered import write_results
-from unbraid.search.discovery import STRENGTHS, Discovery, Search, Setup, measure_speed
+from unbraid.search.discovery import FEW, LEARNING_RATE, STRENGTHS, Discovery, Pace, Search, Setup, model_settings
 
 LEAST = 10  # pictures
 DARK = 8  # of 255: a picture whose brightest pixel is below this is black
-FULL = 64  # the side of images that the strengths are for
 
 
 @click.command("discover")
@@ -29,6 +30,7 @@ FULL = 64  # the side of images that the strengths are for
 @click.option("--resolution", type=int, default=32, help="Side of the images in pixels.")
 @click.option("--network", default="patches", help="Encoder and decoder.")
 @click.option("--latents", type=int, default=10, help="Factors that a model can have, at most.")
+@click.option("--learning-rate", type=float, default=LEARNING_RATE, help="At the beginning; it falls later.")
 @click.option("--strengths", default=",".join(f"{one:g}" for one in STRENGTHS), help="Values of β to try.")
 @click.option("--forecast", is_flag=True, help="Say what would be done and how long it takes, and stop.")
 def command(
@@ -38,6 +40,7 @@ def command(
     resolution: int,
     network: str,
     latents: int,
+    learning_rate: float,
     strengths: str,
     forecast: bool,
     **engine: Any,
@@ -50,33 +53,32 @@ def command(
     """
     if minutes < 1:
         raise InputError(f"--minutes is {minutes:g}; expected at least 1")
+    begun = time.monotonic()
     data = _pictures(folder, resolution)
     notes = describe(data)
     for line in notes:
         say(line)
     assert data.opened is not None
-    settings = {
-        "network": network, "latents": latents, "learning_rate": 1e-3,
-        "pixel_weight": max(1.0, (FULL / resolution) ** 2),
-    }  # fmt: skip
-    setup = Setup(data.opened, settings, strengths=_numbers(strengths))
+    setup = Setup(data.opened, model_settings(data, network, latents, learning_rate), strengths=_numbers(strengths))
     target = out or folder.with_name(f"{folder.resolve().name}-factors")
-    search = Search(setup, data, target, say)
-    say(_plan(setup, data, minutes, search.seconds))
+    search = Search(setup, data, target, say, time.monotonic() - begun)
+    pace = search.measure(engine["workers"] or os.cpu_count() or 1)
+    say(_plan(search, minutes, pace))
     if forecast:
         return
-    with started(**engine) as (executor, workers):
-        try:
-            search.run(minutes, executor, workers)
-        except KeyboardInterrupt:
-            say("stopped; writing what was found so far")
+    try:
+        with started(target, **engine) as (executor, workers):
+            search.run(minutes, executor, workers, pace)
+    except KeyboardInterrupt:
+        say("stopped; writing what was found so far")
     _finish(search.result(), data, target, notes)
 
 
 def _pictures(folder: Path, resolution: int) -> Pictures:
     data = _load(folder, resolution)
     if len(data) < LEAST:
-        raise InputError(f"{folder} holds {len(data)} pictures that can be read; expected at least {LEAST}")
+        count = "1 picture" if len(data) == 1 else f"{len(data)} pictures"
+        raise InputError(f"{folder} holds {count} that can be read; expected at least {LEAST}")
     return data
 
 
@@ -84,8 +86,11 @@ def _load(folder: Path, resolution: int) -> Pictures:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # `describe` says which files were skipped
         data = catalogue.load("image_folder", resolution, path=str(folder.resolve()))
-    assert isinstance(data, Pictures)
-    return data
+    if isinstance(data, Pictures):
+        return data
+    pictures = Pictures(data.images_at(range(len(data))), data.files, {}, data.source)  # an .npz with factors
+    pictures.opened = data.opened
+    return pictures
 
 
 def describe(data: Pictures) -> list[str]:
@@ -97,27 +102,34 @@ def describe(data: Pictures) -> list[str]:
     ]
     black = int((pixels.flatten(1).max(1).values < DARK).sum())
     if black:
-        lines.append(f"{black:,} of them are black")
+        lines.append(f"black: {black:,} of them")
     same = len(data) - len(np.unique(pixels.flatten(1).numpy(), axis=0))
     if same:
-        lines.append(f"{same:,} of them look the same as another")
+        lines.append(f"the same as another: {same:,} of them")
+    if same == len(data) - 1:
+        raise InputError(f"all {len(data):,} pictures look the same; there is no factor to find")
+    if len(data) < FEW:
+        lines.append("few: with some thousands, models agree better")
     lines += data.notes
     if data.skipped:
         first = data.skipped[0]
-        lines.append(f"{len(data.skipped):,} files could not be read, such as {first}: {data.reasons[first]}")
+        what = f"{len(data.skipped):,} file{'s' if len(data.skipped) > 1 else ''} could not be read"
+        lines.append(printable(f"{what}, such as {first}: {data.reasons[first]}"))
     return lines
 
 
-def _plan(setup: Setup, data: Pictures, minutes: float, used: float) -> str:
+def _plan(search: Search, minutes: float, pace: Pace) -> str:
     """What will be done, and how long it takes."""
-    remaining = minutes - used / 60
-    if remaining <= 0:
-        return f"{used / 60:.0f} of {minutes:g} minutes are used; ask for more --minutes to train on"
-    step = measure_speed(setup, data, 1.0)
-    models, again = len(setup.members), f", after {used / 60:.0f} minutes of earlier calls" if used else ""
+    setup, used = search.setup, (search.seconds - search.loading) / 60 if search.stages else 0.0
+    if used >= minutes:
+        return f"{used:.0f} of {minutes:g} minutes are used; ask for more --minutes to train on"
+    steps = float(f"{search.forecast(minutes, pace):.1e}")
+    again = f", after {used:.0f} minutes of earlier calls" if search.stages else ""
     return (
-        f"about {remaining:.0f} minutes{again}: {models} models of {setup.method} at {len(setup.strengths)} strengths, "
-        f"{1000 * step:.0f} ms a step; the better ones train longer. Ctrl-C stops it with the best so far"
+        f"about {minutes - used:.0f} minutes{again}: {len(setup.members)} models of {setup.method} at "
+        f"{len(setup.strengths)} strengths on {pace.workers} workers, {1000 * pace.step:.0f} ms a step; half of the "
+        f"strengths continue, then one, to about {steps:,.0f} steps. Ctrl-C stops it with the "
+        "best so far"
     )
 
 
@@ -130,7 +142,8 @@ def _finish(found: Discovery | None, data: Pictures, target: Path, notes: list[s
     for line in found.advice():
         say(line)
     for place, factor in enumerate(found.trusted, 1):
-        click.echo(f"factor {place}: agreement {factor.trust:.2f}, {factor.kl:.1f} nats")
+        together = "" if factor.alone else f", {factor.mixed:.2f} together with others"
+        click.echo(f"factor {place}: agreement {factor.trust:.2f}{together}, {factor.kl:.1f} nats")
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
@@ -33,6 +34,7 @@ SUFFIXES = (".npy", ".csv", ".parquet")
     "--all", "everything", is_flag=True, help="Write all latents into a table, not only those that say something."
 )
 @click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
+@DATA_PATH
 @TRUST
 def command(run: Path, pictures: Path | None, out: Path, everything: bool, device: str) -> None:
     """Write the codes of a run's whole data set, or of other pictures, to a file.

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unbraid.cli._browser import open_page
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._group import PATH, say
 from unbraid.cli._trust import TRUST
 
@@ -17,6 +18,7 @@ from unbraid.cli._trust import TRUST
 @click.option("--names", type=PATH, help="A names.json that a page has saved.  [default: the one in the run's folder]")
 @click.option("--serve", is_flag=True, help="Serve the page on this machine instead, and decode with PyTorch.")
 @click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
+@DATA_PATH
 @TRUST
 def command(runs: tuple[Path, ...], out: Path | None, names: Path | None, serve: bool, opens: bool) -> None:
     """Open a run as a page with sliders, or several as a gallery.

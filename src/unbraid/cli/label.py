@@ -8,6 +8,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
@@ -34,6 +35,7 @@ from unbraid.training.representation import encode_all
 @click.option(
     "--out", type=PATH, help="The .csv of all pictures to write.  [default: attributes.csv in the run's parent]"
 )
+@DATA_PATH
 @TRUST
 def command(
     run: Path, names: tuple[str, ...], labels: Path | None, pictures: Path | None, by: str | None, out: Path | None

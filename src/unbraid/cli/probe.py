@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import console, plain_table
@@ -24,6 +25,7 @@ from unbraid.training.device import resolve_device
 @click.option("--seed", type=int, default=0, help="Seed that chooses the images.")
 @click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
 @click.option("--out", type=PATH, help="Also write the scores to this .json file.")
+@DATA_PATH
 @TRUST
 def command(run: Path, rows: int, seed: int, device: str, out: Path | None) -> None:
     """Read the factors from a run's codes with linear classifiers.

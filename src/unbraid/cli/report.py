@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._group import PATH, say
 from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
@@ -26,6 +27,7 @@ from unbraid.studies import report_results, write_report
 @click.option("--results", metavar="SCALE|DIR", help="FOLDER is a study: the page of results kept with it, or in DIR.")
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
 @click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
+@DATA_PATH
 @TRUST
 def command(
     folder: Path,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
@@ -31,6 +32,7 @@ SUFFIXES = (".png", ".csv", ".html")
     help="The file to write: .png for a sheet, .csv for a table, .html for a page; all three without an ending.  "
     "[default: neighbours in the run's folder]",
 )  # fmt: skip
+@DATA_PATH
 @TRUST
 def command(
     run: Path, queries: tuple[str, ...], count: int, pictures: Path | None, everything: bool, out: Path | None

@@ -232,4 +232,6 @@ def _print_details(scores: ScoreTable) -> None:
 def _cell(value: float | None, left_out: bool = False) -> str:
     if left_out:
         return LEFT_OUT
+    if isinstance(value, int):
+        return str(value)
     return UNDEFINED if value is None else f"{value:.4f}"

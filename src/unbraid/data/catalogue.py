@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from unbraid.arguments import checked
@@ -123,6 +124,14 @@ def user_paths(opened: Mapping[str, Any]) -> dict[str, str]:
         keywords = dict.fromkeys(entry.settings, ()) | keywords
     named = {setting: str(value) for setting, value in opened["settings"].items() if setting in keywords and value}
     return {setting: value for setting, value in named.items() if value not in keywords[setting]}
+
+
+def absolute(opened: Mapping[str, Any]) -> dict[str, Any]:
+    """What `load` opened, with the paths of the user's files so that they mean the same in any folder."""
+    declarations = (declared(opened["name"]).user_files, *(wrapper.user_files for wrapper in WRAPPERS))
+    files = {setting for user_files in declarations for setting in user_files} & user_paths(opened).keys()
+    paths = {setting: str(Path(opened["settings"][setting]).expanduser().absolute()) for setting in files}
+    return {**opened, "settings": {**opened["settings"], **paths}}
 
 
 def content(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

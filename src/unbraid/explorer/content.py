@@ -24,6 +24,7 @@ from unbraid.methods.base import Method
 from unbraid.metrics import dci, mig
 from unbraid.own import label
 from unbraid.own.references import without_keys
+from unbraid.runs import samples
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
 
@@ -226,13 +227,18 @@ def _pictures(
     run: Run, method: Method, sliders: Sliders, known: _Known, data: FactorData | None, decodes: bool, notes: list[str]
 ) -> dict[str, Any]:
     """A sheet of data pictures with their positions and factors, and the extreme ones of each slider."""
+    whole = True
     try:
         images_of = data or run.images()
     except InputError as error:
-        if not decodes:
-            raise InputError(f"{run.folder} has no decoder, and its pictures are not here: {error}") from error
-        notes.append(f"No pictures of the data: {error}.")
-        return {"sheet": None, "extremes": []}
+        kept_pictures = samples.read(run.folder) if "codes" not in method.needs else None
+        if kept_pictures is None:
+            if not decodes:
+                raise InputError(f"{run.folder} has no decoder, and its pictures are not here: {error}") from error
+            notes.append(f"No pictures of the data: {error}.")
+            return {"sheet": None, "extremes": []}
+        notes.append(f"The {len(kept_pictures)} pictures shown are those that are kept with the run: {error}.")
+        images_of, whole = kept_pictures, False
     count = PICTURES if decodes else PICTURES_WITHOUT_DECODER
     rows, generator = known.representation.rows, torch.Generator().manual_seed(0)
     if "codes" in method.needs:
@@ -241,7 +247,7 @@ def _pictures(
         order = torch.randperm(len(images_of), generator=generator)[:count]
         chosen = torch.full((len(order),), -1)
     extreme: list[list[list[int]]] = []
-    if not known.names:
+    if not known.names and whole:
         ends = [_ends(known, slider) for slider in range(min(len(sliders.sliders), EXTREME_LATENTS))]
         wanted = torch.tensor(ends).reshape(-1)
         start = len(chosen)
@@ -260,8 +266,9 @@ def _pictures(
         positions = sliders.positions(codes.float())
     positions = torch.nan_to_num(positions, 0.0, 0.0, 0.0)
     random = count if len(chosen) > count else len(chosen)
-    if known.names:
+    if known.names or not whole:
         extreme = _extremes_of_sheet(positions, min(len(sliders.sliders), EXTREME_LATENTS))
+    factors = images_of.factors_at(sheet_rows) if whole else torch.full((len(images), len(known.names)), -1)
     return {
         "sheet": {
             "image": _sprite(images),
@@ -270,7 +277,7 @@ def _pictures(
             "random": min(random, len(images)),
             "rows": sheet_rows.tolist(),
             "positions": _floats(positions),
-            "factors": images_of.factors_at(sheet_rows).T.tolist() if known.names else [],
+            "factors": factors.T.tolist() if known.names else [],
         },
         "extremes": extreme,
     }

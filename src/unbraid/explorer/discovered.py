@@ -28,7 +28,8 @@ from unbraid.pictures.sheets import tiles
 from unbraid.pictures.traversals import traverse
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
-from unbraid.search.discovery import Discovery, Factor
+from unbraid.search.discovery import Discovery
+from unbraid.search.shared_factors import Factor
 from unbraid.training.representation import encode_all
 
 Array = np.ndarray[Any, Any]
@@ -150,11 +151,17 @@ def _card(one: Found, middle: Tensor, method: Method, data: Pictures) -> str:
         f"<figure>{_image(images, words)}<figcaption>{words}</figcaption></figure>" for words, images in rows
     )
     title = html.escape(one.title.capitalize())
-    trust = "confirmed by other models" if one.factor.trusted else "not confirmed by other models"
     return (
-        f'<section class="card"><h2>{title}</h2><p class="facts">agreement {one.factor.trust:.2f}: {trust} · '
+        f'<section class="card"><h2>{title}</h2><p class="facts">{_trust(one.factor)} · '
         f"latent z{one.factor.latent}, {one.factor.kl:.1f} nats</p>{pictures}{_histogram(one)}</section>"
     )
+
+
+def _trust(factor: Factor) -> str:
+    if factor.alone or not factor.trusted:
+        confirmed = "confirmed by other models" if factor.alone else "not confirmed by other models"
+        return f"agreement {factor.trust:.2f}: {confirmed}"
+    return f"agreement {factor.mixed:.2f} together with other latents: other models hold it in another mixture"
 
 
 def _image(images: Tensor, words: str) -> str:

@@ -116,7 +116,8 @@ class ScoreTable(dict[str, float]):
         """Values per factor and per code: metric -> array -> name -> value, None for a value that does not exist."""
         tables: dict[str, dict[str, dict[str, float | None]]] = {}
         for metric, name, labels, array in self._vectors():
-            cells = [None if not np.isfinite(value) else float(value) for value in array.astype(np.float64)]
+            kind = float if array.dtype.kind == "f" else int  # counts, and the numbers of codes
+            cells = [kind(value) if np.isfinite(value) else None for value in array.astype(np.float64)]
             tables.setdefault(metric, {})[name] = dict(zip(labels, cells, strict=True))
         return tables
 

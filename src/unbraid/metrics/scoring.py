@@ -120,7 +120,7 @@ def score(
     rounds = 1 + (resamples if confidence is not None else 0) + (2 if baseline else 0)
     by_name = isinstance(protocol, str) and metrics is None
     partly: dict[int, list[str]] = {}
-    parts, present = chosen.parts(), list[Part]()
+    parts, present, unconverged = chosen.parts(), list[Part](), list[str]()
     table.settings = {prefix + label(part.metric): part.full for part in parts for prefix in part.prefixes}
     if announce is not None:
         announce(_forecast(parts, work, baseline, resamples if confidence is not None else 0))
@@ -128,7 +128,10 @@ def score(
         warnings.simplefilter("always")
         seeds = _Seeds(rng)
         for part in parts:
+            before = len(caught)
             measured = work.measure(part, seeds[part.metric])
+            if any(_is_convergence(warning) for warning in caught[before:]):
+                unconverged.append(label(part.metric))
             advance(note=part.metric)
             if measured.error is not None:
                 if not by_name:
@@ -146,8 +149,17 @@ def score(
         if baseline:
             _baselines(table, present, work, rng, advance)
     table.notes = [*data.notes, *_notes(table, data, partly)]
-    table.notes += sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
+    if unconverged:
+        notes = f"{', '.join(dict.fromkeys(unconverged))}: some fits stopped before they converged"
+        table.notes.append(f"{notes}, so these scores may be slightly low")
+    others = [one for one in caught if issubclass(one.category, UserWarning) and not _is_convergence(one)]
+    table.notes += sorted({" ".join(str(warning.message).split()) for warning in others})
     return table
+
+
+def _is_convergence(warning: warnings.WarningMessage) -> bool:
+    """Whether scikit-learn says, in several lines, that a fit ran out of iterations."""
+    return warning.category.__name__ == "ConvergenceWarning"
 
 
 def is_encoder(codes: Any) -> bool:

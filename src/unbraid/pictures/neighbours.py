@@ -159,6 +159,8 @@ def find_neighbours(
     with torch.inference_mode():
         code = method.encode(query.image[None])[0].cpu()
     others = _others(query, code, data, codes, rows)
+    if not bool(others.any()):
+        raise InputError(f"{query.name} is the only image, or all others are the same: it has no neighbours")
     kept, kept_rows = codes[others], rows[others]
     found = []
     for feature in features:
@@ -195,7 +197,7 @@ def retrieve(
         raise InputError(f"count is {count}; expected at least 1")
     if not queries:
         raise InputError("there is no query; expected the file of a picture, or a row of the data")
-    method, images = run.method(), data or run.images()
+    method, images = run.method(), data or run.examples(plain=True)
     asked = [query if isinstance(query, Query) else Query.of(query, images) for query in queries]
     features = features_of(run, method, everything)
     if data is not None or (images.files and images.weights is None):  # all of them; a run may have kept some codes

@@ -10,6 +10,7 @@ A run folder holds
     codes.npz            codes, factors, rows (and logvar) of `represent`
     scores.json          the scores
     state.json           queued, running, done, diverged or failed, and with which versions
+    samples.npz          some of the user's own pictures, to show where their folder is gone
     code/                copies of the user's own code that it was made with
 
 Each file is written under a temporary name, synced and renamed. Nothing is read with pickle.
@@ -20,9 +21,10 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,17 +37,18 @@ from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
-from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
+from unbraid.data.schema import COUNT, OBJECT, TERMS, WORD, Kind, check, listed, optional
 from unbraid.errors import InputError, MissingError, nearest, printable
 from unbraid.methods import METHODS, Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
 from unbraid.own import keys_in, label, remember, trusted
-from unbraid.own.references import references_in, unkept, without_keys
-from unbraid.runs import weights
-from unbraid.runs.folder import Folder, unlinked
+from unbraid.own.references import references_in, unkept
+from unbraid.runs import samples, weights
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
+from unbraid.runs.moved_data import SETTING, at, named_path, places
+from unbraid.runs.record import RunConfig, RunRecord
 from unbraid.runs.remote import NEEDED, is_remote, located
 from unbraid.training.device import resolve_device
 from unbraid.training.representation import Representation
@@ -61,71 +64,7 @@ LOG_LIMIT = 1 << 30
 """Bytes of a log."""
 
 
-@dataclass(frozen=True)
-class RunConfig:
-    """All that decides a run's numbers, and nothing else."""
-
-    id: str
-    """Its job's: `run_id` of the other fields, or the id of another kind of job that trains a model."""
-    method: str
-    settings: Mapping[str, Any]
-    """Every setting of the method, defaults included."""
-    data: Mapping[str, Any]
-    """What `FactorData.describe` says."""
-    steps: int
-    seed: int
-    precision: str
-    samples: int | None = None
-    """How many rows are encoded when it is trained; None for `represent`'s default."""
-    protocol: str | Mapping[str, Mapping[str, Any]] | None = None
-    """How their codes are scored."""
-    start: str | None = None
-    """The id of the run whose state it begins with; None where it begins with weights from its seed."""
-
-    def differences(self, other: RunConfig) -> list[str]:
-        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does.
-
-        Where only the code of a reference differs, `your method changed since this run`.
-        """
-        changed = self._changed_code(other)
-        ours, others = _flat(without_keys(asdict(self))), _flat(without_keys(asdict(other)))
-        names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
-        other_data = ["data.content"] if "data" in changed else []  # other code gives other images
-        names = [name for name in names if name not in ("id", *other_data)] or ([] if changed else names)
-        return [f"your {part} changed since this run" for part in changed] + [
-            f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names
-        ]
-
-    def _changed_code(self, other: RunConfig) -> list[str]:
-        """What both have from the same files of the user's, of which the content differs."""
-        ours, others = ({without_keys(one): one for one in references_in(asdict(config))} for config in (self, other))
-        parts = {value: name for name, value in self.settings.items() if isinstance(value, str)}
-        parts |= {self.method: "method", str(self.data.get("data")): "data"}
-        changed = [ours[one] for one in ours if one in others and ours[one] != others[one]]
-        return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in tree.items():
-        nested = isinstance(value, Mapping) and value
-        flat |= _flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
-    return flat
-
-
 _SIDE = Kind("from 1 to 4096", lambda value: type(value) is int and 1 <= value <= 4096)
-_CONFIG = {
-    "id": WORD,
-    "method": WORD,
-    "settings": PLAIN,
-    "data": Kind("what the data is called", lambda value: isinstance(value, dict) and WORD.holds(value.get("data"))),
-    "steps": COUNT,
-    "seed": COUNT,
-    "precision": WORD,
-    "samples": optional(WHOLE),
-    "protocol": Kind("a protocol", lambda value: value is None or WORD.holds(value) or OBJECT.holds(value)),
-    "start": optional(WORD),
-}
 _SPEC = {
     "image_shape": Kind("three lengths", lambda value: listed(_SIDE).holds(value) and len(value) == 3),
     "rows": COUNT,
@@ -137,11 +76,8 @@ _SPEC = {
 _OPENED = {"name": WORD, "resolution": COUNT, "settings": OBJECT}
 
 
-class Run(Folder):
+class Run(RunRecord):
     """One run folder."""
-
-    kind = "run"
-    lasting = ("config.json", "train.jsonl", "scores.jsonl", "model.safetensors", "codes.npz")
 
     def __repr__(self) -> str:
         """`Run('runs/first': beta_vae on dsprites, 2,000 steps, seed 0, done; mig 0.21, …)`."""
@@ -150,11 +86,11 @@ class Run(Folder):
     @property
     def _summary(self) -> str:
         try:
-            state = str(self.state["state"])
+            what = f"{self.title}, {self.status}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in list(self.scores.items())[:SHOWN])
         except (InputError, TypeError) as error:
             return str(error)
-        return f"{self.title}, {state}; {scores}" if scores else f"{self.title}, {state}"
+        return f"{what}; {scores}" if scores else what
 
     @property
     def title(self) -> str:
@@ -215,22 +151,23 @@ class Run(Folder):
         self.folder.mkdir(parents=True, exist_ok=True)
         clear_parts(self.folder)
         if not begun:
-            opened = dict(data.opened) if data.opened else None
+            opened = catalogue.absolute(data.opened) if data.opened else None
             record = {"numbers": NUMBERS, **asdict(config), "spec": asdict(Spec.of(data)), "opened": opened}
             keep(keys_in(record), self.folder)
             self.write_json("config", record)
+        if data.files and not samples.path(self.folder).exists():
+            samples.write(self.folder, data)
         if data.opened and catalogue.user_paths(data.opened):
             remember(self._digest())  # the user's own run, which may open the user's files again
+
+    @property
+    def _own(self) -> bool:
+        """Whether it may decide which files of this machine are read."""
+        return self.trust or trusted(self._digest())
 
     def _digest(self) -> str:
         """SHA-256 of its config."""
         return hashlib.sha256(b"run\n" + self.path("config").read_bytes()).hexdigest()
-
-    @property
-    def config(self) -> RunConfig:
-        record = self.read_json("config")
-        check(self.path("config"), record, _CONFIG)
-        return RunConfig(**{name: record[name] for name in RunConfig.__dataclass_fields__})
 
     @property
     def spec(self) -> Spec:
@@ -245,16 +182,52 @@ class Run(Folder):
 
     def data(self) -> FactorData:
         """The data it was trained on, opened again."""
-        opened = self._opened
-        return catalogue.load(opened["name"], opened["resolution"], **opened["settings"])
+        return self._open(lambda opened: catalogue.load(opened["name"], opened["resolution"], **opened["settings"]))
 
     def images(self) -> FactorData:
         """Its rows as images and factors alone: the files that targets and codes came from may be gone."""
-        return catalogue.load_plain(self._opened, held_out=True)
+        return self._open(lambda opened: catalogue.load_plain(opened, held_out=True))
 
     def whole_data(self) -> FactorData:
         """All rows of its data set, those held out included, as images and factors alone."""
-        return catalogue.load_plain(self._opened)
+        return self._open(catalogue.load_plain)
+
+    def examples(self, plain: bool = False) -> FactorData:
+        """Its data, or with `plain` its images alone; pictures kept with it where that is gone or may not be opened.
+
+        A warning then says so.
+        """
+        try:
+            return self.images() if plain else self.data()
+        except InputError as error:
+            if (kept := samples.read(self.folder)) is None:
+                raise
+            warnings.warn(f"using the {len(kept)} pictures that are kept with the run: {error}", stacklevel=2)
+            return kept
+
+    def _open(self, load: Callable[[Mapping[str, Any]], FactorData]) -> FactorData:
+        """Open its data: at the path that the reader has named, else at the one in its config, else where it moved."""
+        opened, named = self._opened, named_path()
+        if named is not None:
+            opened = at(opened, named)
+        self._admit(opened, () if named is None else (SETTING,))
+        try:
+            return self._same(load(opened), opened)
+        except InputError:
+            for place in places(opened, self.folder) if named is None and self._own else ():
+                with suppress(InputError):
+                    return self._same(load(place), place)
+            raise
+
+    def _same(self, data: FactorData, opened: Mapping[str, Any]) -> FactorData:
+        """The data, or an InputError where it holds other pictures than the run was trained on."""
+        before, now = self.config.data.get("content"), data.describe()["content"]
+        if SETTING in opened["settings"] and before and before != now:
+            raise InputError(
+                f"{opened['settings'][SETTING]} holds other pictures than {self.folder} was trained on; name the folder"
+                " of those with --path, or encode others with `unbraid encode --pictures`"
+            )
+        return data
 
     def opened_data(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """The name, resolution and settings of its data as its config states them."""
@@ -267,22 +240,21 @@ class Run(Folder):
 
     @property
     def _opened(self) -> dict[str, Any]:
+        """How its data was opened."""
         opened = self.opened_data(self.read_json("config"))
         admit(self.folder, opened, self.trust)
+        return opened
+
+    def _admit(self, opened: Mapping[str, Any], named: Sequence[str]) -> None:
+        """Refuse files of the reader's that a config from elsewhere names, but for settings the reader has named."""
         inside = self.folder.resolve()
         for setting, path in catalogue.user_paths(opened).items():
-            own = Path(path).expanduser().resolve()
-            if not (own.is_relative_to(inside) or self.trust or trusted(self._digest())):
+            known = setting in named or Path(path).expanduser().resolve().is_relative_to(inside)
+            if not (known or self._own):
                 raise InputError(
                     f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; if it "
                     "may, repeat this with --trust (in Python, trust=True)"
                 )
-        return opened
-
-    def path(self, name: str) -> Path:
-        """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
-        endings = {"train": "jsonl", "model": "safetensors", "checkpoint": "safetensors", "codes": "npz"}
-        return unlinked(self.folder / f"{name}.{endings.get(name, 'json')}")
 
     # Its log
 

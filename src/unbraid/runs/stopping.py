@@ -1,4 +1,4 @@
-"""Stopping between two steps: Ctrl-C and SIGTERM are held back until the state of a run is saved."""
+"""Stopping between two steps: Ctrl-C and signals that end jobs are held back until the state of a run is saved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)  # the last two: clusters that pre-empt a job
 
 _impatient = True
 
@@ -22,7 +22,7 @@ def be_patient() -> None:
 
 @contextmanager
 def deferred(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C or SIGTERM came meanwhile; it takes effect at the end of the block.
+    """Yield a function that says whether a signal came meanwhile; it takes effect at the end of the block.
 
     A second one takes effect at once, unless `be_patient` was called. Only signals with a handler in Python are held
     back: what is ignored stays ignored, and what ends the process still ends it. Outside the main thread nothing is
@@ -48,5 +48,5 @@ def deferred(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
     finally:
         for caught, before in handlers.items():
             signal.signal(caught, before)
-    if received:
-        handlers[received[0]](received[0], None)
+    for number in dict.fromkeys(received):
+        handlers[number](number, None)

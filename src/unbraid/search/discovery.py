@@ -1,9 +1,8 @@
 """Factors of pictures without labels, in a given time: a few models side by side, and what they agree on.
 
-Models of a few strengths, two seeds of each, are trained in stages. After each stage those strengths continue whose
-models agree best (successive halving, at equal steps), and in the end one strength has most of the time. A factor is a
-latent of the best model that the other models have found too. Stages are jobs: what was stopped resumes, with the same
-time or with more.
+Models of a few strengths, two seeds of each, are trained in stages. The strengths whose models agree best continue
+(successive halving, at equal steps), and one of them has more than half of the time. A factor is a latent of the best
+model that other models have found too. Stages are jobs: what was stopped resumes, with the same time or with more.
 
 The folder holds
 
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from unbraid.arguments import need_number
 from unbraid.data import FactorData
@@ -31,26 +32,54 @@ from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
-from unbraid.methods import build
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.run import Run
-from unbraid.training.loop import train
+from unbraid.search.judgement import improvement
+from unbraid.search.shared_factors import Factor, Member, Model, agreement, trust
+from unbraid.search.speed import BESIDE, duration, seconds_per_step
 from unbraid.training.representation import represent
 
-Array = np.ndarray[Any, Any]
 STRENGTHS = (2.0, 4.0, 8.0, 16.0)
-"""β of β-TCVAE, for images of 64x64; smaller ones count each pixel as many times as are missing."""
+"""β of β-TCVAE, for pictures that are worth GAIN."""
 SEEDS = 2
-ACTIVE = 0.1  # nats of mean KL from which a latent says something
-TRUSTED = 0.6  # rank correlation with a latent of most other models from which a latent is a factor
+GAIN = 1_000.0  # nats by which perfect reconstructions are better than the mean picture
+HEAVIEST = 50.0  # weight of a pixel: pictures that hardly differ are not magnified without end
+LEARNING_RATE = 2e-3
+RATES = ((0.0, 1.0), (0.45, 0.5), (0.75, 0.25))  # from which share of the time on, which share of the learning rate
 COMPARED = 2_000  # pictures on which models are compared
-NARROW = (0.3, 0.6)  # shares of the time after which half of the strengths, and then one, continue
-LONGEST, SHORTEST = 180.0, 40.0  # seconds of a stage
-BESIDE = 1.25  # how much slower a step is beside other workers and with all that a job costs besides
+NARROW = (0.2, 0.45)  # shares of the time after which half of the strengths, and then one, continue
+LONGEST, SHORTEST = 150.0, 30.0  # seconds of a stage
+START = 8.0  # seconds in which workers start
 PAGE = 20.0  # seconds kept for the results
 FEW = 500  # pictures below which there are few
-STILL = 0.02  # of the loss: a model that improved by more is not trained to the end
+YOUNG = 2_000  # steps below which a model is hardly trained
+STILL = 5.0  # nats: a model that improved by more is not trained to the end
+
+
+def model_settings(
+    data: FactorData, network: str = "patches", latents: int = 10, learning_rate: float = LEARNING_RATE
+) -> dict[str, Any]:
+    """Settings of β-TCVAE for these pictures, whatever their contrast and size."""
+    rows = torch.linspace(0, len(data) - 1, min(len(data), COMPARED)).long()
+    weight = pixel_weight(data.images_at(rows))
+    return {"network": network, "latents": latents, "learning_rate": learning_rate, "pixel_weight": weight}
+
+
+def pixel_weight(images: Tensor) -> float:
+    """How much a pixel must count for pictures to be worth GAIN, so that a strength means the same for all of them.
+
+    `images` are uint8 (n, C, H, W). With Bernoulli pixels, knowing a picture saves the entropy of the mean picture less
+    its own.
+    """
+    pixels = images.double() / 255
+    gain = float((_entropy(pixels.mean(0)) - _entropy(pixels).mean(0)).sum())
+    return round(min(HEAVIEST, GAIN / max(gain, 1e-9)), 4)
+
+
+def _entropy(p: Tensor) -> Tensor:
+    """Of Bernoulli pixels, in nats."""
+    return -(torch.xlogy(p, p) + torch.xlogy(1 - p, 1 - p))
 
 
 @dataclass(frozen=True)
@@ -76,64 +105,39 @@ class Setup:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, order=True)
-class Member:
-    """A strength and a seed."""
-
-    strength: float
-    seed: int
-
-
 @dataclass(frozen=True)
 class Stage:
-    """The members that train on, and how many steps they have taken when it is over."""
+    """The members that train on, how many steps they have taken when it is over, and at which learning rate."""
 
     steps: int
     members: tuple[Member, ...]
+    rate: float
 
     @property
     def record(self) -> dict[str, Any]:
-        return {"steps": self.steps, "members": [[member.strength, member.seed] for member in self.members]}
+        members = [[member.strength, member.seed] for member in self.members]
+        return {"steps": self.steps, "members": members, "rate": self.rate}
 
     @classmethod
     def read(cls, record: Any) -> Stage:
-        return cls(
-            int(record["steps"]), tuple(Member(float(strength), int(seed)) for strength, seed in record["members"])
-        )
+        members = tuple(Member(float(strength), int(seed)) for strength, seed in record["members"])
+        return cls(int(record["steps"]), members, float(record["rate"]))
 
 
 @dataclass(frozen=True)
-class Model:
-    """What is known of a trained member: its codes of the pictures that are compared, and the KL of each latent."""
+class Pace:
+    """How fast stages go."""
 
-    member: Member
-    run: Run
-    codes: Array
-    kl: Array
+    step: float
+    """Seconds of a step of one worker."""
+    overhead: float
+    """Seconds of a stage beside its steps."""
+    workers: int
 
-    @property
-    def steps(self) -> int:
-        return self.run.config.steps
-
-    @property
-    def active(self) -> Array:
-        """The latents that say something, most first."""
-        order = np.argsort(-self.kl, kind="stable")
-        return order[self.kl[order] > ACTIVE]
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A latent of the best model."""
-
-    latent: int
-    kl: float
-    trust: float
-    """The median over the other models of its rank correlation with the latent there that is most like it."""
-
-    @property
-    def trusted(self) -> bool:
-        return self.trust >= TRUSTED
+    def steps(self, seconds: float, members: int) -> int:
+        """The steps that so many members can take, one worker each, in a stage of this length."""
+        rounds = math.ceil(members / self.workers)
+        return max(20, int((seconds - self.overhead) / (rounds * self.step)))
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class Discovery:
     """How many were trained."""
     steps: int
     improving: float
-    """The share by which the last third of its training lowered the best model's loss."""
+    """Nats by which the last third of its training lowered the best model's loss."""
     seconds: float
     pictures: int
 
@@ -157,87 +161,54 @@ class Discovery:
 
     def advice(self) -> list[str]:
         """What stands against the result, and what to do about it."""
-        found = []
+        advice = []
         if not self.trusted:
-            found.append("No factor was found that the models agree on: what follows are the best model's own latents.")
-        if self.improving > STILL:
-            share = f"{self.improving:.0%}"
-            found.append(f"The loss still fell by {share} in the last third of the training: give it more minutes.")
+            advice.append("No factor was found that the models agree on: shown are the best model's own latents.")
+        if self.steps < YOUNG:
+            advice.append(f"The best model has taken only {self.steps:,} steps: give it more minutes.")
+        elif self.improving > STILL:
+            advice.append(
+                f"The loss still fell by {self.improving:.0f} nats in the last third of the training: give it more "
+                "minutes."
+            )
         if self.pictures < FEW:
-            found.append(f"{self.pictures:,} pictures are few: with some thousands, models agree better.")
+            advice.append(f"{self.pictures:,} pictures are few: with some thousands, models agree better.")
         if self.models < 3:
-            found.append("Fewer than three models are trained: their agreement says little yet.")
+            advice.append("Fewer than three models have learned something: their agreement says little yet.")
+        if mixed := [factor for factor in self.trusted if not factor.alone]:
+            advice.append(
+                f"{len(mixed)} factor{'s are' if len(mixed) > 1 else ' is'} confirmed only together with others: other "
+                "models hold the same in other mixtures of latents, as for a colour that goes round in a circle."
+            )
         doubtful = len(self.factors) - len(self.trusted)
         if self.trusted and doubtful:
-            found.append(f"{doubtful} more of the model's latents say something that other models do not confirm.")
-        return found
-
-
-def agreement(models: Sequence[Model]) -> Array:
-    """How many factors each model shares with the others: (m,).
-
-    The sum over its active latents of max²/sum, over the latents of another model, of absolute rank correlations; the
-    median over the other models. It is UDR without its last mean: a model that has found one factor and agrees about it
-    does not outrank one that has found four.
-    """
-    shared = [
-        [float(_one_to_one(_correlations(one, other)).sum()) for other in models if other is not one] for one in models
-    ]
-    return np.array([np.median(row) if row else 0.0 for row in shared])
-
-
-def trust(model: Model, others: Sequence[Model]) -> list[Factor]:
-    """The active latents of a model, most trusted first."""
-    best = [np.abs(_correlations(model, other)).max(1, initial=0.0) for other in others]
-    medians = np.median(best, 0) if best else np.zeros(len(model.active))
-    factors = [Factor(int(z), float(model.kl[z]), float(value)) for z, value in zip(model.active, medians, strict=True)]
-    return sorted(factors, key=lambda factor: -factor.trust)
-
-
-def _correlations(left: Model, right: Model) -> Array:
-    """Absolute rank correlations of active latents: (left, right)."""
-    from scipy.stats import rankdata
-
-    ranks = [rankdata(one.codes[:, one.active], axis=0) for one in (left, right)]
-    scaled = [(table - table.mean(0)) / np.maximum(table.std(0), 1e-12) for table in ranks]
-    return np.asarray(np.abs(scaled[0].T @ scaled[1]) / len(left.codes))
-
-
-def _one_to_one(matrix: Array) -> Array:
-    """max²/sum of each row; 0 of a row without any correlation."""
-    if not matrix.shape[1]:
-        return np.zeros(len(matrix))
-    total = matrix.sum(1)
-    return np.asarray(np.divide(matrix.max(1) ** 2, total, out=np.zeros_like(total), where=total > 0))
-
-
-def measure_speed(setup: Setup, data: FactorData, seconds: float = 2.0) -> float:
-    """Seconds that a step takes on this machine as busy as it is, from a few steps taken now."""
-    method = build(setup.method, data, {**setup.settings, "beta": setup.strengths[0]})
-    steps = train(method, data, steps=10**6, seed=0, every=5)
-    next(steps)
-    begun, first = time.monotonic(), method.steps
-    while time.monotonic() - begun < seconds:
-        next(steps)
-    return (time.monotonic() - begun) / (method.steps - first)
+            advice.append(f"{doubtful} more of the model's latents say something that other models do not confirm.")
+        return advice
 
 
 class Search:
     """A discovery in a folder: `run` trains, `result` says what was found so far."""
 
-    def __init__(self, setup: Setup, data: FactorData, out: Path | str, say: Say = lambda line: None) -> None:
-        self.setup, self.data, self.say = setup, data, say
+    def __init__(
+        self,
+        setup: Setup,
+        data: FactorData,
+        out: Path | str,
+        say: Say = lambda line: None,
+        loading: float = 0.0,
+    ) -> None:
+        """`loading` is how many seconds it took to open the data: they count, and each worker needs them once."""
+        self.setup, self.data, self.say, self.loading = setup, data, say, loading
         self.study = StudyFolder(out)
         self.stages: list[Stage] = []
-        self.seconds = 0.0
+        self.seconds = self.budget = 0.0
         self._begin()
+        self.seconds += loading
 
     def _begin(self) -> None:
         folder, record = Folder(self.study.out), self.setup.record(self.data)
         refuse_run(self.study.out)
         if not folder.path("discovery").exists():
-            self.study.out.mkdir(parents=True, exist_ok=True)
-            self._save()
             return
         present = folder.read_json("discovery")
         if (before := present.get("about")) != record:
@@ -256,49 +227,67 @@ class Search:
             "about": self.setup.record(self.data), "stages": [stage.record for stage in self.stages],
             "seconds": round(self.seconds, 1),
         }  # fmt: skip
+        self.study.out.mkdir(parents=True, exist_ok=True)
         Folder(self.study.out).write_json("discovery", record)
 
-    def run(self, minutes: float, executor: Executor | None = None, workers: int | None = None) -> None:
+    def measure(self, workers: int) -> Pace:
+        """How fast stages will go, from a few steps taken now."""
+        begun = time.monotonic()
+        settings = {**self.setup.settings, "beta": self.setup.strengths[0]}
+        step = BESIDE * seconds_per_step(self.setup.method, self.data, settings)
+        self.seconds += time.monotonic() - begun
+        return Pace(step, START + self.loading, workers)
+
+    def forecast(self, minutes: float, pace: Pace) -> int:
+        """The steps of the best model when the time is over."""
+        budget, used, steps = _budget(minutes), self.seconds, self.stages[-1].steps if self.stages else 0
+        while (seconds := stage_seconds(used, budget, first=not steps)) is not None:
+            kept = strengths_at(used / budget, len(self.setup.strengths), pace.workers // self.setup.seeds)
+            steps, used = steps + pace.steps(seconds, kept * self.setup.seeds), used + seconds
+        return steps
+
+    def run(
+        self, minutes: float, executor: Executor | None = None, workers: int | None = None, pace: Pace | None = None
+    ) -> None:
         """Train until so many minutes are used, those of earlier calls included. A stopped stage comes first."""
-        budget = 60 * need_number("minutes", minutes, 0) - PAGE
+        self.budget = budget = _budget(need_number("minutes", minutes, 0))
         with given_or_local(executor, workers) as (pool, count):
+            pace = pace or self.measure(count)
             if self.stages and self._missing(self.stages[-1]):
-                self._train(self.stages[-1], pool, count)
-            cost = BESIDE * measure_speed(self.setup, self.data)
-            while (stage := self._next(budget, cost, count)) is not None:
+                pace = self._train(self.stages[-1], pool, pace)
+            while (stage := self._next(budget, pace)) is not None:
                 self.stages.append(stage)
                 self._save()
-                cost = self._train(stage, pool, count) or cost
+                pace = self._train(stage, pool, pace)
 
-    def _next(self, budget: float, cost: float, workers: int) -> Stage | None:
-        """The next stage, or None when there is no time for one."""
-        remaining = budget - self.seconds
-        if remaining < min(SHORTEST, 0.1 * budget) and self.stages:
+    def _next(self, budget: float, pace: Pace) -> Stage | None:
+        """The next stage, or None when there is no time for one, or nothing to train."""
+        seconds = stage_seconds(self.seconds, budget, first=not self.stages)
+        if seconds is None:
             return None
-        members = self._continuing(self.seconds / budget)
-        seconds = min(max(SHORTEST, min(LONGEST, 0.12 * budget)), max(remaining, 5.0))
-        if remaining - seconds < SHORTEST:
-            seconds = max(remaining, 5.0)  # the last
-        rounds = math.ceil(len(members) / workers)
-        steps = max(20, int(seconds / (rounds * cost)))
-        return Stage((self.stages[-1].steps if self.stages else 0) + steps, members)
+        used = self.seconds / budget
+        members = self._continuing(strengths_at(used, len(self.setup.strengths), pace.workers // self.setup.seeds))
+        if not members:
+            raise InputError("every model diverged; choose another --out and a smaller --learning-rate")
+        share = next(share for start, share in reversed(RATES) if used >= start)
+        before = self.stages[-1].steps if self.stages else 0
+        rate = float(self.setup.settings["learning_rate"]) * share
+        return Stage(before + pace.steps(seconds, len(members)), members, rate)
 
-    def _continuing(self, used: float) -> tuple[Member, ...]:
-        """The members of the next stage: all, those of the better half of the strengths, or of the best."""
+    def _continuing(self, wanted: int) -> tuple[Member, ...]:
+        """The members of the next stage: those of as many of the best strengths as wanted, without diverged ones."""
         if not self.stages:
             return tuple(self.setup.members)
-        before = self.stages[-1].members
+        place = len(self.stages) - 1
+        before = tuple(one for one in self.stages[-1].members if self.study.state(self.job(one, place)) == "done")
         strengths = sorted({member.strength for member in before})
-        wanted = len(self.setup.strengths)
-        for share in NARROW:
-            wanted = math.ceil(wanted / 2) if used >= share else wanted
         if len(strengths) <= wanted:
             return before
         models = [model for model in self.latest() if model.member in before]
         shared = _by_strength(models, strengths)
         kept = sorted(strengths, key=lambda strength: -shared[strength])[:wanted]
         listed = ", ".join(f"{shared[strength]:.1f} at β {strength:g}" for strength in strengths)
-        self.say(f"factors that models agree on: {listed}; β {', '.join(f'{one:g}' for one in sorted(kept))} continues")
+        self.say(f"factors that models share: {listed}; β {', '.join(f'{one:g}' for one in sorted(kept))} continues")
         return tuple(member for member in before if member.strength in kept)
 
     def job(self, member: Member, stage: int) -> Train:
@@ -309,7 +298,7 @@ class Search:
             self.setup.data["name"],
             steps=self.stages[stage].steps,
             seed=member.seed,
-            settings={**self.setup.settings, "beta": member.strength},
+            settings={**self.setup.settings, "beta": member.strength, "learning_rate": self.stages[stage].rate},
             resolution=self.setup.data["resolution"],
             data_settings=self.setup.data["settings"],
             samples=COMPARED,
@@ -328,16 +317,17 @@ class Search:
     def _done(self, job: Train) -> bool:
         return self.study.state(job) in ("done", "diverged")
 
-    def _train(self, stage: Stage, executor: Executor, workers: int) -> float | None:
-        """Run a stage; gives the seconds per step of one worker, or None where there was nothing to do."""
+    def _train(self, stage: Stage, executor: Executor, pace: Pace) -> Pace:
+        """Run what is missing of a stage; gives the pace that it showed."""
         jobs = [job for job in self._jobs(stage) if not self._done(job)]
-        if not jobs:
-            return None
         number = self.stages.index(stage)
-        label = f"stage {number + 1}: {len(stage.members)} models to {stage.steps:,} steps"
+        end = f" ({duration(self.budget - self.seconds)} to the end)" if self.budget > self.seconds else ""
+        label = f"stage {number + 1}{end}: {len(stage.members)} models to {stage.steps:,} steps"
         begun, before = time.monotonic(), self.seconds
         try:
-            run_jobs(jobs, self.study.out, executor=executor, workers=workers, retry=True, label=label, say=self.say)
+            run_jobs(
+                jobs, self.study.out, executor=executor, workers=pace.workers, retry=True, label=label, say=self.say
+            )
         finally:
             self.seconds = before + time.monotonic() - begun
             self._save()
@@ -348,8 +338,16 @@ class Search:
                 )
         for old in self._jobs(self.stages[number - 2]) if number > 1 else []:  # no job needs its state any more
             Run(self.study.folder(old)).drop_state()
-        steps = stage.steps - (self.stages[number - 1].steps if number else 0)
-        return (time.monotonic() - begun) / (math.ceil(len(jobs) / workers) * steps)
+        return self._pace(jobs, time.monotonic() - begun, pace)
+
+    def _pace(self, jobs: Sequence[Train], seconds: float, before: Pace) -> Pace:
+        """The pace of jobs that took so many seconds together."""
+        own = [float(self.study.status(job).get("seconds", 0.0)) for job in jobs if self.study.state(job) == "done"]
+        if not own or not sum(own):
+            return before
+        step = sum(own) / sum(job.new_steps for job in jobs if self.study.state(job) == "done")
+        rounds = math.ceil(len(jobs) / before.workers)
+        return Pace(step, max(0.0, seconds - rounds * sum(own) / len(own)), before.workers)
 
     def latest(self) -> list[Model]:
         """Every member as far as it is trained; those in which no latent says anything are left out."""
@@ -361,9 +359,9 @@ class Search:
         return [model for model in models if len(model.active)]
 
     def _model(self, member: Member, run: Run) -> Model:
-        found = represent(run.method(), self.data, 0, samples=COMPARED)
-        assert found.logvar is not None
-        return Model(member, run, found.codes.numpy(), kl_per_latent(found.codes, found.logvar).mean(0).numpy())
+        encoded = represent(run.method(), self.data, 0, samples=COMPARED)
+        assert encoded.logvar is not None
+        return Model(member, run, encoded.codes.numpy(), kl_per_latent(encoded.codes, encoded.logvar).mean(0).numpy())
 
     def result(self) -> Discovery | None:
         """What was found so far; None where no model is trained or none has learned anything."""
@@ -371,15 +369,42 @@ class Search:
         if not models:
             return None
         longest = max(model.steps for model in models)
-        scores = agreement(models)
-        best = max(
-            (place for place, model in enumerate(models) if model.steps == longest), key=lambda place: scores[place]
-        )
-        others = [model for place, model in enumerate(models) if place != best]
+        judged = {
+            place: trust(model, [other for other in models if other is not model])
+            for place, model in enumerate(models)
+            if model.steps == longest
+        }
+        best = max(judged, key=lambda place: sum(factor.trust for factor in judged[place] if factor.trusted))
         return Discovery(
-            models[best].run, models[best].member, trust(models[best], others), len(models), longest,
-            _improving(models[best].run), self.seconds, len(self.data),
+            models[best].run, models[best].member, judged[best], len(models), longest,
+            improvement(models[best].run), self.seconds, len(self.data),
         )  # fmt: skip
+
+
+def _budget(minutes: float) -> float:
+    """The seconds for training, without those for the results."""
+    return max(60 * minutes - PAGE, 1.0)
+
+
+def stage_seconds(used: float, budget: float, *, first: bool = False) -> float | None:
+    """The length of the next stage when so many seconds are used; None when there is no time for one.
+
+    Stages end where the strengths are narrowed. The first is not left out, however little time there is.
+    """
+    remaining = budget - used
+    if remaining < min(SHORTEST, 0.1 * budget):
+        return max(remaining, 5.0) if first else None
+    goal = next(share * budget for share in (*NARROW, 1.0) if share * budget - used >= min(SHORTEST, remaining))
+    seconds = (goal - used) / math.ceil((goal - used) / LONGEST)
+    return remaining if remaining - seconds < SHORTEST else seconds
+
+
+def strengths_at(used: float, count: int, free: int) -> int:
+    """How many of the strengths train on when this share of the time is used: at least as many as workers have room."""
+    wanted = count
+    for share in NARROW:
+        wanted = math.ceil(wanted / 2) if used >= share - 0.02 else wanted
+    return min(count, max(wanted, free))
 
 
 def _by_strength(models: Sequence[Model], strengths: Sequence[float]) -> dict[float, float]:
@@ -392,13 +417,3 @@ def _by_strength(models: Sequence[Model], strengths: Sequence[float]) -> dict[fl
         )
         for strength in strengths
     }
-
-
-def _improving(run: Run) -> float:
-    """The share by which the last third of a run's log lowered the loss; NaN where the log is short."""
-    losses = run.log["loss"].to_numpy(dtype=float)
-    third = len(losses) // 3
-    if third < 2:
-        return math.nan
-    before, after = losses[-2 * third : -third].mean(), losses[-third:].mean()
-    return float((before - after) / abs(before)) if before else 0.0

@@ -59,7 +59,7 @@ class LocalExecutor(Executor):
         self.workers = workers
         self._context = multiprocessing.get_context("spawn")
         self._setup = (os.getpid(), sources_of(modules), memory_limit)
-        self._threads = dict.fromkeys(THREADS, str(threads))
+        self._threads = threads
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._processes: set[BaseProcess] = set()
         self._closed = self._cancelled = False
@@ -143,19 +143,11 @@ class LocalExecutor(Executor):
     def _start(self) -> tuple[BaseProcess, Connection]:
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, *self._setup), daemon=False)
-        with _STARTING:  # a child reads these when it imports NumPy and PyTorch, before it runs any code of this module
-            before = {name: os.environ.get(name) for name in THREADS}
-            os.environ.update(self._threads)
+        with threads_of_children(self._threads):
             try:
                 process.start()
             except OSError as error:
                 raise NoWorkerError(f"a worker process cannot be started: {error.strerror or error}") from error
-            finally:
-                for name, value in before.items():
-                    if value is None:
-                        os.environ.pop(name, None)
-                    else:
-                        os.environ[name] = value
         there.close()
         self._processes.add(process)
         if self._cancelled:  # while it was starting
@@ -175,6 +167,25 @@ class LocalExecutor(Executor):
 
 
 _STARTING = threading.Lock()
+
+
+@contextmanager
+def threads_of_children(count: int) -> Iterator[None]:
+    """Processes that are started in the block have so many compute threads; this process keeps its own.
+
+    A child reads these variables when it imports NumPy and PyTorch, before it runs any code of this package.
+    """
+    with _STARTING:
+        before = {name: os.environ.get(name) for name in THREADS}
+        os.environ.update(dict.fromkeys(THREADS, str(count)))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
 
 
 @contextmanager
@@ -244,12 +255,12 @@ def _answer(task: bytes, fault: Exception | None) -> memoryview:
     except TerminatedError:
         raise
     except BaseException as error:
-        return ForkingPickler.dumps((False, _sendable(error)))
+        return ForkingPickler.dumps((False, sendable(error)))
     finally:
         sys.stdout.flush()
 
 
-def _sendable(error: BaseException) -> Exception:
+def sendable(error: BaseException) -> Exception:
     """The error with its traceback as a note; if it cannot be pickled, another with the same words."""
     trace = traceback.format_exc()
     try:
