@@ -15,8 +15,11 @@ from unbraid.arguments import checked
 from unbraid.data.schema import TERMS, check
 from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
-from unbraid.runs.remote import is_remote
-from unbraid.runs.run import Run
+from unbraid.runs.record import RunRecord
+from unbraid.runs.remote import REFERENCE, is_remote, reference_folder
+
+if TYPE_CHECKING:
+    from unbraid.runs.run import Run
 
 
 def find_runs(folder: Path | str) -> list[Run]:
@@ -31,8 +34,8 @@ def _folders(folder: Path | str) -> list[Path]:
 
     A folder that cannot be listed counts as a run, of which `run_row` says that it is damaged: it may hold some.
     """
-    if is_remote(folder):
-        folder = Run(folder).folder
+    if str(folder) == REFERENCE and is_remote(folder):
+        folder = reference_folder()
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is not a folder")
     found: list[str] = []

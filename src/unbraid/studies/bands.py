@@ -31,8 +31,6 @@ from unbraid.studies import STUDIES, open_study
 from unbraid.studies.published import LOOK_ALIKES, RESOLUTION, Published, published_for
 from unbraid.training.representation import WHOLE
 
-SHOWN = ("mig", "dci.disentanglement", "factor_vae_score", "sap")
-"""The scores that commands say this of without being asked for all."""
 SCALE = "desk"
 FEWEST = 5  # models that make a band
 FEW = 20  # models up to which they are counted, not given in percent
