@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from unbraid import progress as module
@@ -63,6 +65,22 @@ def test_a_terminal_has_a_bar_with_the_time_remaining(
     text = capsys.readouterr().err
     assert "1:10:00" in text
     assert "remaining" in text
+
+
+def test_a_narrow_terminal_keeps_the_time_remaining(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("rich.console.monotonic", lambda: clock[0])
+    note = "loss 123.4  reconstruction 100.2  kl 20.1  total_correlation 3.1  more 1.0"
+    with progress("stage 12: 8 models to 120,000 steps, and more words than fit", 10, delay=0) as advance:
+        for _ in range(3):
+            clock[0] += 600
+            advance(note=note)
+    line = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert "1:10:00 remaining loss 123.4" in line
+    assert "stage 12" in line
 
 
 def test_short_work_and_silenced_processes_show_nothing(

@@ -11,6 +11,7 @@ from typing import Protocol
 
 DELAY = 2.0  # seconds: shorter work shows nothing
 PLAIN = 30.0  # seconds between two lines where there is no terminal
+WIDE = 100  # columns of a terminal that has room for a bar
 PERIOD = 3600.0  # seconds over which speed is averaged: a single job may take minutes
 
 _silent = False
@@ -43,17 +44,21 @@ def progress(label: str, total: float | None, *, unit: str = "", delay: float = 
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
+    from rich.table import Column
 
     console = Console(stderr=True)
     amount: list[ProgressColumn] = [TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn()]
+    narrow = console.width < WIDE  # the bar gives way first, then the note, and the time remaining never
     bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        *amount,
-        TimeRemainingColumn(),
-        TextColumn("remaining  {task.fields[note]}"),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=40)),
+        *([] if narrow else [BarColumn(bar_width=30)]),
+        TextColumn("{task.percentage:>3.0f}%", table_column=Column(min_width=4)),
+        *([] if narrow else amount),
+        TimeRemainingColumn(table_column=Column(min_width=7, no_wrap=True)),
+        TextColumn("remaining", table_column=Column(min_width=9, no_wrap=True)),
+        TextColumn("{task.fields[note]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
         console=console,
+        expand=True,
         speed_estimate_period=PERIOD,
         transient=True,
     )

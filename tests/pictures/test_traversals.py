@@ -31,9 +31,9 @@ def test_latents_have_the_names_that_people_gave_them(tmp_path: Path, monkeypatc
     (run.folder / "names.json").write_text(json.dumps({run.config.id: {"z1": "size"}}))
     labels: list[str] = []
 
-    def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
+    def sheet(title: str, subtitle: str, strips: Sequence[Strip], axis: Sequence[str] = ()) -> Image.Image:
         labels.extend(strip.label for strip in strips)
-        return sheets.sheet(title, subtitle, strips)
+        return sheets.sheet(title, subtitle, strips, axis)
 
     monkeypatch.setattr(traversals, "sheet", sheet)
     show(run, out=tmp_path / "pictures")
@@ -50,6 +50,11 @@ def test_latents_are_ordered_by_kl_and_the_active_marked() -> None:
     assert [found.active(latent) for latent in range(3)] == [False, True, True]
     assert found.note(0) == "KL 0.00"
     assert "active" in found.note(1)
+    assert found.shown == [1, 2]
+    assert found.silent == [0]
+    dead = latents(Representation(codes * 0, torch.zeros(1000, 0), torch.arange(1000), (), (), None, logvar * 0))
+    assert dead.shown == [0, 1, 2], "there is nothing else to show"
+    assert dead.silent == []
 
 
 def test_a_traversal_moves_one_latent_only() -> None:

@@ -21,7 +21,9 @@ from tests.examples.squares import squares
 from tests.examples.tiny_run import TINY, tiny
 from unbraid.data import Correlated, Subset
 from unbraid.errors import InputError
-from unbraid.runs.run import Run
+from unbraid.runs.lease import lease
+from unbraid.runs.run import LEASE, Run
+from unbraid.runs.table import run_row
 
 
 def contents(run: Run) -> dict[str, bytes]:
@@ -190,6 +192,9 @@ def test_killed_from_the_command_line(tmp_path: Path) -> None:
     process.wait()
     run = Run(tmp_path / "run")
     assert run.state["state"] == "running"
+    assert run.status == run_row(run)["state"] == "stopped"
+    with lease(run.folder / LEASE, keep=False):
+        assert run.status == "running"
     method = unbraid.methods.build("beta_vae", run.spec, run.config.settings)
     step, faults = run.load_checkpoint(method)
     assert step >= 5

@@ -178,7 +178,7 @@ def test_a_pixel_counts_so_that_pictures_are_worth_the_same() -> None:
 
 
 def test_another_discovery_in_the_folder_is_refused_by_name(pictures: Pictures, tmp_path: Path) -> None:
-    search(pictures, tmp_path)
+    search(pictures, tmp_path)._save()
     with pytest.raises(InputError, match="holds another discovery: settings differ"):
         search(pictures, tmp_path, latents=4)
     with pytest.raises(InputError, match="strengths differ"):
@@ -186,7 +186,7 @@ def test_another_discovery_in_the_folder_is_refused_by_name(pictures: Pictures, 
 
 
 def test_a_damaged_record_is_named(pictures: Pictures, tmp_path: Path) -> None:
-    search(pictures, tmp_path)
+    search(pictures, tmp_path)._save()
     path = tmp_path / "discovery.json"
     path.write_text(path.read_text().replace('"stages": []', '"stages": [{"steps": "x"}]'))
     with pytest.raises(InputError, match="cannot be read as a discovery"):

@@ -32,9 +32,10 @@ from unbraid.runs import weights
 from unbraid.runs.recording import train as train_run
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs, load_runs
-from unbraid.search import History, hyperparameters, lineage, lineages, read_history, rules
+from unbraid.search import History, hyperparameters, lineage, lineages, population, read_history, rules
 from unbraid.search.fitness import Score, fitness, label_sets
 from unbraid.search.hyperparameters import Hyperparameter, explore, starts
+from unbraid.search.judgement import is_dead, judge
 from unbraid.search.rules import PopulationConfig, converged, exploit
 from unbraid.search.spaces import KNOWN, check_space, live_settings, search_space
 from unbraid.training.loop import train as steps_of
@@ -420,6 +421,37 @@ def test_it_stops_when_the_best_stands_still(tmp_path: Path) -> None:
     history = evolve_small(tmp_path, changes=changes)
     assert history.converged
     assert history.table["generation"].max() == 2
+
+
+def test_no_generation_begins_that_would_not_end_in_time(tmp_path: Path) -> None:
+    history = evolve_small(tmp_path, changes={"generations": 3, "steps": 1, "size": 2}, stop_at=0.0)
+    assert history.table["generation"].max() == 0
+    assert history.stopped == "the time was over after 1 of 3 generations"
+    assert history.best.path("model").exists()
+    more = evolve_small(tmp_path, changes={"generations": 2, "steps": 1, "size": 2})
+    assert more.table["generation"].max() == 1
+    assert not more.stopped
+
+
+def test_ctrl_c_leaves_the_best_so_far_to_whoever_attends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopping(Now):
+        count = 0
+
+        def submit(self, *args: Any, **given: Any) -> Any:
+            self.count += 1
+            if self.count > 5:  # two members with a score each, and the first of the next generation
+                raise KeyboardInterrupt
+            return super().submit(*args, **given)
+
+    monkeypatch.setattr(population, "images_per_second", lambda *_: 1000.0)
+    changes, lines = {"generations": 3, "steps": 1, "size": 2}, list[str]()
+    with pytest.raises(KeyboardInterrupt):
+        evolve_small(tmp_path / "job", changes=changes, executor=Stopping())
+    history = evolve_small(tmp_path / "attended", changes=changes, executor=Stopping(), attended=True, say=lines.append)
+    assert lines[0].startswith("at most")
+    assert history.stopped == "stopped after 1 of 3 generations"
+    assert history.best.path("model").exists()
+    assert "It ended early: stopped after 1 of 3 generations." in judge(history) or is_dead(history.best)
 
 
 # Scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,7 @@ from unbraid import cli
 from unbraid.data import FactorData, Rows, Subset, load
 from unbraid.data.sets.image_folder import read_picture
 from unbraid.errors import InputError
+from unbraid.runs import latents
 from unbraid.runs.run import Run
 from unbraid.search import RPU, PopulationConfig, RPUConfig, rpu
 from unbraid.search import rpu_vae as module
@@ -85,7 +87,7 @@ class Knowing:
         table = pd.DataFrame(
             {"generation": [0, 1], "member": 0, "parent": [None, 0], "score": [0.5, 0.9], "steps": 1, "images": 64}
         )
-        return SimpleNamespace(out=out, table=table, best=KnowingRun(data), score=0.9)
+        return SimpleNamespace(out=out, table=table, best=KnowingRun(data), score=0.9, stopped="")
 
 
 @pytest.fixture
@@ -329,8 +331,41 @@ def test_with_another_number_of_leaf_runs_the_meta_epochs_stay(done: RPU) -> Non
 
 
 def test_a_folder_of_another_one_is_refused(done: RPU) -> None:
-    with pytest.raises(InputError, match="holds another rPU-VAE: other reduction, seed; take another folder"):
-        toy(done.out, replace(CONFIG, seed=1, reduction=ReductionConfig()))
+    with pytest.raises(InputError, match=r"holds another rPU-VAE: population.size is 2, not 3; seed is 0, not 1; take"):
+        toy(done.out, replace(CONFIG, seed=1, population=replace(CONFIG.population, size=3)))
+
+
+def test_fewer_generations_are_a_stop_and_more_a_continuation(done: RPU, tmp_path: Path) -> None:
+    shutil.copytree(done.out, tmp_path / "rpu")
+    lines: list[str] = []
+    fewer = toy(
+        tmp_path / "rpu", replace(CONFIG, population=replace(CONFIG.population, generations=1)), say=lines.append
+    )
+    assert fewer.table.loc[0, "generations"] == 1
+    if not fewer.labels.equals(done.labels):  # what was trained on the labels before is kept beside
+        assert any("set aside as population-1" in line or "set aside as final1-1" in line for line in lines)
+    again = toy(tmp_path / "rpu", say=lines.append)
+    assert again.table["generations"].tolist() == done.table["generations"].tolist()
+    assert again.labels.equals(done.labels)
+
+
+def test_a_result_says_what_stands_against_it(done: RPU) -> None:
+    labels = pd.DataFrame({"row": range(100), "all": 1.0, "few": [1.0] * 4 + [np.nan] * 96})
+    found = replace(done, labels=labels)
+    assert found.coverage() == {"all": 1.0, "few": 0.04}
+    assert any(
+        "1 of 2 labels are known of fewer than 10% of the images, one of 4 of 100" in line for line in found.advice()
+    )
+    stopped = replace(done, final=None, stop="Stopped before the last population, which learns all labels.")
+    assert stopped.advice()[0].startswith("Stopped before")
+    assert done.final is not None
+    assert replace(stopped, first=None).best is None
+
+
+def test_a_dead_model_is_not_a_result(done: RPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latents, "ACTIVE", 1e9)
+    assert done.best is None
+    assert "No latent of the best model says anything: it is not a result." in done.advice()
 
 
 KILLED = """
@@ -419,6 +454,7 @@ QUICK = [
 def test_a_folder_of_pictures_ends_with_labels_by_file_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(latents, "ACTIVE", 0.0)  # ten steps teach little
     folder = pictures(tmp_path / "pictures")
     loose = ["--reduce", "active=0", "--reduce", "height=1", "--reduce", "distance=0.3", "--reduce", "smallest=6"]
     code = command(

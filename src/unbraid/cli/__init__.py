@@ -85,13 +85,10 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command
-        click.echo(error.format_message())
-        sys.exit(0)
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:
-        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
             click.echo(error.format_message())  # the help of a group, on many lines
             sys.exit(0)
         _fail(error.format_message())

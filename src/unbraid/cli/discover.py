@@ -17,7 +17,7 @@ from unbraid.data import catalogue
 from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError, printable
 from unbraid.explorer.discovered import write_results
-from unbraid.search.discovery import LEARNING_RATE, STRENGTHS, Discovery, Pace, Search, Setup, model_settings
+from unbraid.search.discovery import FEW, LEARNING_RATE, STRENGTHS, Discovery, Pace, Search, Setup, model_settings
 
 LEAST = 10  # pictures
 DARK = 8  # of 255: a picture whose brightest pixel is below this is black
@@ -77,7 +77,8 @@ def command(
 def _pictures(folder: Path, resolution: int) -> Pictures:
     data = _load(folder, resolution)
     if len(data) < LEAST:
-        raise InputError(f"{folder} holds {len(data)} pictures that can be read; expected at least {LEAST}")
+        count = "1 picture" if len(data) == 1 else f"{len(data)} pictures"
+        raise InputError(f"{folder} holds {count} that can be read; expected at least {LEAST}")
     return data
 
 
@@ -101,12 +102,14 @@ def describe(data: Pictures) -> list[str]:
     ]
     black = int((pixels.flatten(1).max(1).values < DARK).sum())
     if black:
-        lines.append(f"{black:,} of them are black")
+        lines.append(f"black: {black:,} of them")
     same = len(data) - len(np.unique(pixels.flatten(1).numpy(), axis=0))
     if same:
-        lines.append(f"{same:,} of them look the same as another")
+        lines.append(f"the same as another: {same:,} of them")
     if same == len(data) - 1:
         raise InputError(f"all {len(data):,} pictures look the same; there is no factor to find")
+    if len(data) < FEW:
+        lines.append("few: with some thousands, models agree better")
     lines += data.notes
     if data.skipped:
         first = data.skipped[0]
@@ -120,11 +123,12 @@ def _plan(search: Search, minutes: float, pace: Pace) -> str:
     setup, used = search.setup, (search.seconds - search.loading) / 60 if search.stages else 0.0
     if used >= minutes:
         return f"{used:.0f} of {minutes:g} minutes are used; ask for more --minutes to train on"
+    steps = float(f"{search.forecast(minutes, pace):.1e}")
     again = f", after {used:.0f} minutes of earlier calls" if search.stages else ""
     return (
         f"about {minutes - used:.0f} minutes{again}: {len(setup.members)} models of {setup.method} at "
         f"{len(setup.strengths)} strengths on {pace.workers} workers, {1000 * pace.step:.0f} ms a step; half of the "
-        f"strengths continue, then one, to about {search.forecast(minutes, pace):,} steps. Ctrl-C stops it with the "
+        f"strengths continue, then one, to about {steps:,.0f} steps. Ctrl-C stops it with the "
         "best so far"
     )
 

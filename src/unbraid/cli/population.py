@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.own import label
 from unbraid.search import Hyperparameter, PopulationConfig, Score, evolve, search_space
+from unbraid.search.judgement import is_dead, judge
 
 _DEFAULTS = PopulationConfig()
 _RULES = [
@@ -56,6 +59,7 @@ _OPTIONS = [
     click.Option(["--points"], type=int, help="Rows to score at most.  [default: 1,000 for udr, 15,000 or 50,000]"),
     *_RULES,
     *_SPACE,
+    click.Option(["--minutes"], type=float, help="Begin no generation but the first that would not end in this time."),
     click.Option(["--out"], type=PATH, help="Folder of results.  [default: runs/population-METHOD-DATA-SCORE-SEED]"),
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", help="How to score the best model; none to skip it."),
@@ -73,18 +77,31 @@ def _population(method: str, names: set[str], **options: Any) -> None:
     config = PopulationConfig(**{**rules, "size": _size(options, space)}, space=space)
     name = "-".join(label(part) for part in (method, options["data"], score.name))
     out = options["out"] or Path("runs") / f"population-{name}-{config.seed}"
+    minutes, begun = check_minutes(options["minutes"]), time.monotonic()
     engine = started(out, **{str(option.name): options[str(option.name)] for option in ENGINE})
     with following(options["track"], out), engine as (executor, workers):
         history = evolve(
             method, data, config, out, score=score, settings=given, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],
-            executor=executor, workers=workers, say=say,
+            executor=executor, workers=workers, stop_at=None if minutes is None else begun + 60 * minutes,
+            attended=True, say=say,
         )  # fmt: skip
     from unbraid.search import lineages  # imports matplotlib
 
     click.echo(f"{out / 'population.csv'}  {len(history.table)} rows")
     click.echo(lineages.save(history.table, out / "population.png", score.name))
+    for line in judge(history):
+        say(line)
+    if is_dead(history.best):
+        raise click.exceptions.Exit(1)
     click.echo(f"{history.best.folder}  {score.name} {history.score:.4f}{'  converged' if history.converged else ''}")
+
+
+def check_minutes(minutes: float | None) -> float | None:
+    """`--minutes`, where it is given."""
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise InputError(f"--minutes is {minutes:g}; expected a number above 0")
+    return minutes
 
 
 @click.group(

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import flag, setting
 from unbraid.cli._group import PATH, say
 from unbraid.cli._tracking import TRACK, following
-from unbraid.cli.population import _RULES, _SPACE, _space
-from unbraid.data import catalogue
+from unbraid.cli.population import _RULES, _SPACE, _space, check_minutes
+from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.methods import method_class
 from unbraid.methods.vae import AutoencoderConfig
 from unbraid.own import label
+from unbraid.runs.folder import Folder
 from unbraid.search import PopulationConfig, RPUConfig, rpu
+from unbraid.search.discovery import model_settings
 from unbraid.search.reduction import ReductionConfig
+from unbraid.search.rpu_vae import check
+from unbraid.search.speed import duration, images_per_second, population_images
 
 _DEFAULTS = RPUConfig()
 _SHARED = {field.name: flag(field) for field in dataclasses.fields(AutoencoderConfig)}
@@ -60,6 +66,11 @@ _OPTIONS: list[click.Parameter] = [
     ),
     *(rule for rule in _RULES if rule.name in _KEPT),
     *_SPACE,
+    click.Option(
+        ["--minutes"], type=float,
+        help="Time to use: chooses the sizes that are not given, and begins no generation that would not end in it.",
+    ),
+    click.Option(["--forecast"], is_flag=True, help="Say what would be done and how long it takes, and stop."),
     click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
     click.Option(["--out"], type=PATH, help="Folder of the results.  [default: runs/rpu-METHOD-DATA-SEED]"),
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
@@ -70,12 +81,22 @@ _OPTIONS: list[click.Parameter] = [
 
 
 def _rpu(**options: Any) -> None:
-    method = options["method"]
+    method, minutes = options["method"], check_minutes(options["minutes"])
     own = dict(setting(text) for text in options["set"])
     if options["path"]:
         own["path"] = options["path"]
+    if minutes is not None:
+        options |= _unless_given({"resolution": 32, "network": "patches"})
     data = catalogue.load(options["data"], options["resolution"], **own)
     settings = _settings(method, options)
+    out = options["out"] or Path("runs") / f"rpu-{label(method)}-{label(options['data'])}-{options['seed']}"
+    workers = options["workers"] or os.cpu_count() or 1
+    if minutes is not None:
+        check(method, data, RPUConfig())
+        settings = {**_quick_settings(data), **settings}
+        speed = images_per_second(method, data, settings)
+        options |= _unless_given({**QUICK, "images": _images(minutes, speed * workers, out)})
+        options["values"] = (*options["values"], *_quick_values(settings, options))
     population = PopulationConfig(
         **{name: options[name] for name in ("size", "generations", "patience", *_KEPT)},
         space=_space(method, settings, options),
@@ -91,23 +112,88 @@ def _rpu(**options: Any) -> None:
         reduction=_reduction(options["reduce"]),
         seed=options["seed"],
     )  # fmt: skip
-    out = options["out"] or Path("runs") / f"rpu-{label(method)}-{label(options['data'])}-{config.seed}"
+    check(method, data, config)
+    if minutes is None:
+        speed = images_per_second(method, data, settings)
+    say(_forecast(config, len(data), speed * workers, minutes))
+    if options["forecast"]:
+        return
     engine = started(out, **{str(option.name): options[str(option.name)] for option in ENGINE})
     with following(options["track"], out), engine as (executor, workers):
         result = rpu(
             data, config, out, method=method, settings=settings, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],
-            executor=executor, workers=workers, say=say,
+            executor=executor, workers=workers, minutes=minutes, attended=True, say=say,
         )  # fmt: skip
     click.echo(f"{out / 'metaepochs.csv'}  {len(result.table)} rows")
-    if result.final is None:
-        say(f"no surrogate labels, so no last model: {result.stop}")
+    for line in result.advice():
+        say(line)
+    if result.coverage():
+        click.echo(f"{out / 'labels.csv'}  {len(result.coverage())} labels of {len(result.labels):,} images")
+        click.echo(out / "metaepochs.png")
+    if result.best is None:
         raise click.exceptions.Exit(1)
-    labels = [column for column in result.labels.columns if column not in ("row", "file")]
-    click.echo(f"{out / 'labels.csv'}  {len(labels)} labels of {len(result.labels):,} images")
-    for name in ("metaepochs.png", "traversals.png"):
-        click.echo(out / name)
+    if result.final is None:
+        click.echo(f"{result.best.folder}  the best model of the first metaEpoch")
+        return
+    click.echo(out / "traversals.png")
     click.echo(f"{result.final.best.folder}  mig of surrogate labels {result.final.score:.4f}")
+
+
+QUICK = {"size": 6, "models": 3, "generations": 6, "patience": 6, "final_generations": 6, "leaf_runs": 1}
+"""Sizes for `--minutes`: for a machine with a few cores, where the defaults are for a cluster."""
+_QUICK_MODELS = 360  # model generations of these sizes: a first metaEpoch, two more of a leaf-run, the last population
+_QUICK_VALUES = {"learning_rate": "0.0005,0.001,0.002", "beta": "1,2,4,8,16"}
+"""Start values that learn: six members are too few for rates that must diverge."""
+
+
+def _unless_given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that the user has not given."""
+    context = click.get_current_context()
+    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    return {name: value for name, value in values.items() if context.get_parameter_source(name) not in given}
+
+
+def _quick_settings(data: FactorData) -> dict[str, Any]:
+    """Settings that fit the pictures, as in `unbraid discover`."""
+    return (
+        {"pixel_weight": model_settings(data)["pixel_weight"], "batch_size": 64} if data.files else {"batch_size": 64}
+    )
+
+
+def _quick_values(settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    chosen = {text.partition("=")[0] for text in options["values"]} | set(settings)
+    return [f"{name}={values}" for name, values in _QUICK_VALUES.items() if name not in chosen]
+
+
+def _images(minutes: float, speed: float, out: Path) -> int:
+    """Images per generation and model for a budget; those of the folder where it has been begun."""
+    folder = Folder(out)
+    if folder.path("rpu").exists():
+        images = folder.read_json("rpu").get("population", {}).get("images")
+        if type(images) is int:
+            return images
+    return max(640, round(0.8 * 60 * minutes * speed / _QUICK_MODELS))
+
+
+def _forecast(config: RPUConfig, rows: int, speed: float, minutes: float | None) -> str:
+    """How long it will take, from a measured speed: images per second of all workers."""
+    population = config.population
+    longest = population_images(population, population.models or 5, rows) / speed
+    least = min(population.generations, (population.patience or population.generations) + 1)
+    shortest = longest * least / population.generations
+    last = population_images(config.final, 1, rows) / speed
+    first = duration(longest) if least == population.generations else f"{duration(shortest)} to {duration(longest)}"
+    parts = (
+        f"the first metaEpoch takes {first}, each one of the {config.leaf_runs} leaf-runs up to as long, the last "
+        f"population {duration(last)}, at {speed:,.0f} images a second. Ctrl-C stops it with what is known so far"
+    )
+    if minutes is not None:
+        return f"about {minutes:g} minutes at most: {parts}"
+    return parts if longest < LONG else f"{parts}. --minutes 60 chooses sizes for an hour"
+
+
+LONG = 3_600  # seconds of a metaEpoch from which a budget is offered
 
 
 def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

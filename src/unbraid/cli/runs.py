@@ -54,7 +54,9 @@ def _column(runs: Any, name: str, option: str) -> str:
     """A column by its name, or by the last part of it where that is unambiguous: beta for settings.beta."""
     if name in runs.columns:
         return name
-    ends = [str(column) for column in runs.columns if str(column).split(".", 1)[-1] == name]
-    if len(ends) != 1:
-        raise InputError(f"{option}: there is no column '{name}'{nearest(name, map(str, runs.columns))}")
-    return ends[0]
+    columns = list(map(str, runs.columns))
+    found = [column for column in columns if column.split(".", 1)[-1] == name]
+    if len(found) != 1:
+        known = {*columns, *(column.split(".", 1)[-1] for column in columns)} - {name}
+        raise InputError(f"{option}: there is no column '{name}'{nearest(name, known)}")
+    return found[0]

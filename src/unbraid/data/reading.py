@@ -255,6 +255,8 @@ def picture(source: Path | IO[bytes], name: Path | str, formats: Collection[str]
                 image = Image.open(source, formats=tuple(formats))
             except UnidentifiedImageError as error:
                 raise InputError(f"{name} cannot be read as a picture: expected {', '.join(formats)}") from error
+            except Image.DecompressionBombError as error:  # its own limit, which is higher
+                raise InputError(f"{name} has more than {PIXELS_LIMIT:,} pixels; expected at most as many") from error
         with image:
             if image.width * image.height > PIXELS_LIMIT:
                 size = f"{image.width:,} x {image.height:,} pixels"

@@ -159,6 +159,8 @@ def find_neighbours(
     with torch.inference_mode():
         code = method.encode(query.image[None])[0].cpu()
     others = _others(query, code, data, codes, rows)
+    if not bool(others.any()):
+        raise InputError(f"{query.name} is the only image, or all others are the same: it has no neighbours")
     kept, kept_rows = codes[others], rows[others]
     found = []
     for feature in features:

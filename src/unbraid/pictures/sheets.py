@@ -45,12 +45,12 @@ def tile(image: Tensor, zoom: int = 1) -> Image.Image:
     return picture.convert("RGB").resize((picture.width * zoom, picture.height * zoom), Image.Resampling.NEAREST)
 
 
-def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
-    """Strips one below the other under a title."""
+def sheet(title: str, subtitle: str, strips: Sequence[Strip], axis: Sequence[str] = ()) -> Image.Image:
+    """Strips one below the other under a title; `axis` are the values of the columns, written above them."""
     side = max(strip.images.shape[-1] for strip in strips)
     zoom = max(1, -(-_TILE // side))
     title_font, font, small = _font(22), _font(15), _font(12)
-    margin, head = 14, 66
+    margin, head = 14, 84 if axis else 66
     label_width = 16 + int(max(max(font.getlength(s.label), small.getlength(s.note)) for s in strips))
     step = side * zoom + _GAP
     columns = max(len(strip.images) for strip in strips)
@@ -60,6 +60,9 @@ def sheet(title: str, subtitle: str, strips: Sequence[Strip]) -> Image.Image:
     pen = ImageDraw.Draw(canvas)
     pen.text((margin, 12), title, INK, title_font)
     pen.text((margin, 42), subtitle, FAINT, small)
+    for column, value in enumerate(axis):
+        middle = margin + label_width + column * step + side * zoom // 2
+        pen.text((middle, head - 6), value, FAINT, small, anchor="ms")
     for row, strip in enumerate(strips):
         top = head + row * step
         pen.text((margin, top + step // 2 - 18), strip.label, INK, font)

@@ -14,10 +14,10 @@ from unbraid.data import FactorData
 from unbraid.data.factors import Rng, generator
 from unbraid.methods.base import Method
 from unbraid.methods.gaussian import kl_per_latent
-from unbraid.metrics.elbo import ACTIVE
 from unbraid.pictures.embeddings import save_umap
 from unbraid.pictures.sheets import Strip, save, save_animation, sheet, tiles
 from unbraid.runs.folder import unlinked
+from unbraid.runs.latents import ACTIVE
 from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 from unbraid.training.representation import Representation
@@ -41,6 +41,16 @@ class Latents:
 
     def active(self, latent: int) -> bool:
         return self.kl is None or self.kl[latent] > ACTIVE
+
+    @property
+    def shown(self) -> list[int]:
+        """Those that say something, the most used first; all where none does."""
+        return [latent for latent in self.order if self.active(latent)] or self.order
+
+    @property
+    def silent(self) -> list[int]:
+        """The others."""
+        return sorted(set(self.order) - set(self.shown))
 
 
 def latents(representation: Representation) -> Latents:
@@ -160,11 +170,19 @@ def _traversal_sheet(
     method: Method, code: Tensor, shown: Latents, title: str, names: Mapping[str, str], columns: int = 11
 ) -> Image.Image:
     strips = []
-    for latent in shown.order:
+    for latent in shown.shown:
         values = torch.linspace(float(shown.low[latent]), float(shown.high[latent]), columns)
         strips.append(Strip(_name(latent, names), traverse(method, code, latent, values), shown.note(latent)))
-    order = "by KL, -2 to 2" if shown.kl is not None else "by variance, ±2 standard deviations"
-    return sheet(title, f"each row moves one latent of the same image: {order}", strips)
+    order = "by KL" if shown.kl is not None else "by variance; the values are standard deviations"
+    rest = f"; {_listed(shown.silent)}" if shown.silent else ""
+    axis = [f"{value:.1f}" for value in torch.linspace(-2, 2, columns).tolist()]
+    return sheet(title, f"each row moves one latent of the same image, {order}{rest}", strips, axis)
+
+
+def _listed(latents: Sequence[int]) -> str:
+    """Which latents are left out."""
+    some = ", ".join(map(str, latents[:12])) + (", …" if len(latents) > 12 else "")
+    return f"latent {some} says nothing" if len(latents) == 1 else f"latents {some} say nothing"
 
 
 def _frames(method: Method, codes: Tensor, shown: Latents, steps: int = 16) -> Sequence[Image.Image]:
@@ -174,8 +192,8 @@ def _frames(method: Method, codes: Tensor, shown: Latents, steps: int = 16) -> S
     for part in torch.cat([forth, forth.flip(0)[1:-1]]):
         rows = []
         for code in codes:
-            moved = code.repeat(len(shown.order), 1)
-            for row, latent in enumerate(shown.order):
+            moved = code.repeat(len(shown.shown), 1)
+            for row, latent in enumerate(shown.shown):
                 moved[row, latent] = torch.lerp(shown.low[latent], shown.high[latent], part)
             with torch.inference_mode():
                 rows.append(to_bytes(method.decode(moved)))

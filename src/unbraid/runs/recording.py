@@ -26,7 +26,8 @@ from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
 from unbraid.runs.lease import NoLocksError, holder, lease
-from unbraid.runs.run import SCORE_LOG, Run, RunConfig
+from unbraid.runs.record import LEASE, RunConfig
+from unbraid.runs.run import SCORE_LOG, Run
 from unbraid.runs.stopping import deferred
 from unbraid.runs.tracking import Follower, Tracking, active
 from unbraid.training.device import resolve_device, resolve_precision
@@ -174,7 +175,7 @@ def _finished(run: Run, config: RunConfig, say: Say) -> bool:
 @contextmanager
 def _alone(run: Run, say: Say) -> Iterator[None]:
     """Keep other processes from training the same run, where the file system has locks."""
-    path = run.folder / ".lease"
+    path = run.folder / LEASE
     with ExitStack() as stack:
         try:
             leased = stack.enter_context(lease(path, keep=False))

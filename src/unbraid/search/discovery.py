@@ -37,7 +37,7 @@ from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.run import Run
 from unbraid.search.judgement import improvement
 from unbraid.search.shared_factors import Factor, Member, Model, agreement, trust
-from unbraid.search.speed import seconds_per_step
+from unbraid.search.speed import BESIDE, duration, seconds_per_step
 from unbraid.training.representation import represent
 
 STRENGTHS = (2.0, 4.0, 8.0, 16.0)
@@ -50,7 +50,6 @@ RATES = ((0.0, 1.0), (0.45, 0.5), (0.75, 0.25))  # from which share of the time 
 COMPARED = 2_000  # pictures on which models are compared
 NARROW = (0.2, 0.45)  # shares of the time after which half of the strengths, and then one, continue
 LONGEST, SHORTEST = 150.0, 30.0  # seconds of a stage
-BESIDE = 1.25  # how much slower a step is beside other workers
 START = 8.0  # seconds in which workers start
 PAGE = 20.0  # seconds kept for the results
 FEW = 500  # pictures below which there are few
@@ -202,7 +201,7 @@ class Search:
         self.setup, self.data, self.say, self.loading = setup, data, say, loading
         self.study = StudyFolder(out)
         self.stages: list[Stage] = []
-        self.seconds = 0.0
+        self.seconds = self.budget = 0.0
         self._begin()
         self.seconds += loading
 
@@ -210,8 +209,6 @@ class Search:
         folder, record = Folder(self.study.out), self.setup.record(self.data)
         refuse_run(self.study.out)
         if not folder.path("discovery").exists():
-            self.study.out.mkdir(parents=True, exist_ok=True)
-            self._save()
             return
         present = folder.read_json("discovery")
         if (before := present.get("about")) != record:
@@ -230,6 +227,7 @@ class Search:
             "about": self.setup.record(self.data), "stages": [stage.record for stage in self.stages],
             "seconds": round(self.seconds, 1),
         }  # fmt: skip
+        self.study.out.mkdir(parents=True, exist_ok=True)
         Folder(self.study.out).write_json("discovery", record)
 
     def measure(self, workers: int) -> Pace:
@@ -252,7 +250,7 @@ class Search:
         self, minutes: float, executor: Executor | None = None, workers: int | None = None, pace: Pace | None = None
     ) -> None:
         """Train until so many minutes are used, those of earlier calls included. A stopped stage comes first."""
-        budget = _budget(need_number("minutes", minutes, 0))
+        self.budget = budget = _budget(need_number("minutes", minutes, 0))
         with given_or_local(executor, workers) as (pool, count):
             pace = pace or self.measure(count)
             if self.stages and self._missing(self.stages[-1]):
@@ -323,7 +321,8 @@ class Search:
         """Run what is missing of a stage; gives the pace that it showed."""
         jobs = [job for job in self._jobs(stage) if not self._done(job)]
         number = self.stages.index(stage)
-        label = f"stage {number + 1}: {len(stage.members)} models to {stage.steps:,} steps"
+        end = f" ({duration(self.budget - self.seconds)} to the end)" if self.budget > self.seconds else ""
+        label = f"stage {number + 1}{end}: {len(stage.members)} models to {stage.steps:,} steps"
         begun, before = time.monotonic(), self.seconds
         try:
             run_jobs(

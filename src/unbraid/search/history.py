@@ -22,6 +22,8 @@ class History:
     """The best model of the best member of all generations (or of the last), encoded and scored like any run."""
     converged: bool
     """Whether it ended because the best score no longer moved."""
+    stopped: str = ""
+    """Why it ended before its last generation otherwise: by hand, or for want of time."""
 
     @property
     def score(self) -> float:

@@ -34,6 +34,7 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import digest
 from unbraid.data.wrappers.subset import Subset
 from unbraid.errors import InputError, shown
+from unbraid.jobs.engines.inline import InlineExecutor
 from unbraid.jobs.engines.local import given_or_local
 from unbraid.jobs.job import Job
 from unbraid.jobs.schedule import Say
@@ -49,11 +50,12 @@ from unbraid.runs.recording import check_needs
 from unbraid.runs.run import Run
 from unbraid.search.fitness import Score, check
 from unbraid.search.fitness import label_sets as sets_of
-from unbraid.search.history import History
+from unbraid.search.history import History, read_history
 from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.members import Fitness, LabelFile
 from unbraid.search.rules import Grown, Member, PopulationConfig, converged, first, succeed
 from unbraid.search.spaces import check_space, live_settings, search_space
+from unbraid.search.speed import duration, images_per_second, population_images
 from unbraid.training.loop import step_seed
 
 Array = np.ndarray[Any, Any]
@@ -76,6 +78,8 @@ def evolve(
     latest: bool = False,
     executor: Executor | None = None,
     workers: int | None = None,
+    stop_at: float | None = None,
+    attended: bool = False,
     say: Say = lambda line: None,
 ) -> History:
     """Train a population in the folder `out`; run again with the same arguments, it resumes where it was stopped.
@@ -85,8 +89,12 @@ def evolve(
     measure a metric against in place of the factors, NaN where a row has none; the fitness is the median over them.
     `settings` are those of the method that are not searched. `protocol` and `samples` say how the best model is scored
     in the end (None for not at all); with `latest` that is the best of the last generation, not of all. Jobs run on
-    the `executor`, at most `workers` at a time; by default on processes of this machine, one per core. `say` gets a
-    line after each generation.
+    the `executor`, at most `workers` at a time; by default on processes of this machine, one per core. No generation
+    but the first begins that would not end before `stop_at`, a time of `time.monotonic`. `say` gets a line after each
+    generation. Where it is `attended`, a forecast of the time comes first, and Ctrl-C after the first generation ends
+    it with the best so far and closes the executor.
+
+    Fewer `generations` than before are a stop, more a continuation.
     """
     if precision not in ("fp32", "bf16"):
         raise InputError(f"precision is {shown(precision)}; expected fp32 or bf16")
@@ -110,11 +118,13 @@ def evolve(
         _keep(opened, labels, label_sets)
         with given_or_local(executor, workers) as (pool, count):
             loop = _Loop(study, breeder, pool, count, say)
-            stopped = loop.run(members)
+            if attended and not loop.complete:
+                say(_forecast(breeder, opened, count))
+            done = loop.run(members, stop_at, attended)
             best = loop.finish(protocol, samples, latest)
     except OSError as error:
         raise InputError(f"cannot write to {study.out}: {error.strerror or error}") from error
-    return History(study.out, loop.table(), best, stopped)
+    return History(study.out, loop.table(), best, done, loop.stopped)
 
 
 @dataclass(frozen=True)
@@ -196,15 +206,39 @@ class _Loop:
         """The models of each generation, those that diverged included."""
         self.seconds: list[float] = []
         """How long each generation took that this process ran."""
+        self.stopped = ""
+        """Why it ended early, if it did."""
+        self.interrupted = False
+        """Whether that was by hand: the executor is then closed."""
 
-    def run(self, members: Sequence[Member[Train]]) -> bool:
+    @property
+    def complete(self) -> bool:
+        """Whether the folder holds all generations already."""
+        path = self.study.out / "population.csv"
+        return (
+            path.exists()
+            and int(read_history(self.study.out)["generation"].max()) + 1 >= self.breeder.config.generations
+        )
+
+    def run(self, members: Sequence[Member[Train]], stop_at: float | None, attended: bool) -> bool:
         """Run all generations; gives whether they stopped because the best score no longer moved."""
         config, bests = self.breeder.config, self.bests
         for generation in range(config.generations):
             if generation:
                 members = succeed(self.history[-1], generation, self.breeder.space, config)
+                if stop_at is not None and time.monotonic() + float(np.mean(self.seconds or [0.0])) > stop_at:
+                    self.stopped = f"the time was over after {generation} of {config.generations} generations"
+                    return False
             begun = time.monotonic()
-            grown, ran = self._generation(members, generation)
+            try:
+                grown, ran = self._generation(members, generation)
+            except KeyboardInterrupt:
+                if not self.history or not attended:
+                    raise
+                self.executor.shutdown(cancel_futures=True)
+                self.stopped, self.interrupted = f"stopped after {generation} of {config.generations} generations", True
+                self.say(f"{self.stopped}; keeping the best so far")
+                return False
             self.history.append(grown)
             bests.append(max((one.score for one in grown if not math.isnan(one.score)), default=math.nan))
             if math.isnan(bests[-1]):
@@ -249,9 +283,8 @@ class _Loop:
         if not missing:
             return False
         plan = [*(job for job in before if not self._intact(job)), *missing]
-        run_jobs(
-            plan, self.study.out, executor=self.executor, workers=self.workers, retry=True, label=label, say=self.say
-        )
+        executor = InlineExecutor() if self.interrupted else self.executor
+        run_jobs(plan, self.study.out, executor=executor, workers=self.workers, retry=True, label=label, say=self.say)
         for job in (other for one in missing for other in (*one.needs, one)):
             if self.study.state(job) not in ("done", "diverged"):
                 reason = " ".join(str(self.study.status(job).get("reason")).split())
@@ -307,6 +340,18 @@ class _Loop:
         return ", ".join(parts)
 
 
+def _forecast(breeder: Breeder, data: FactorData, workers: int) -> str:
+    """How long the population will take, from a few steps taken now."""
+    config, models = breeder.config, breeder.models
+    speed = workers * images_per_second(breeder.method, data, breeder.settings)
+    images = population_images(config, models, breeder.rows)
+    return (
+        f"at most {duration(images / speed)}: {config.generations} generations of {config.size} members with {models} "
+        f"model{'s' if models > 1 else ''} each, {images:,} images in all, {speed:,.0f} a second on {workers} workers. "
+        "Ctrl-C stops it with the best so far"
+    )
+
+
 def _reopenable(data: FactorData, study: StudyFolder) -> FactorData:
     """Data that workers can open by name; a Subset by a file of its rows."""
     if data.opened is not None:
@@ -327,6 +372,14 @@ def _label_file(sets: Sequence[Array], study: StudyFolder) -> LabelFile:
     return LabelFile(study.out.absolute() / f"labels-{content}.npz", content)
 
 
+class OtherPopulationError(InputError):
+    """A folder holds a population that differs in the settings `names`."""
+
+    def __init__(self, message: str, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
+
+
 def _begin(study: StudyFolder, record: Mapping[str, Any]) -> None:
     """Write what the population is, or check that the folder holds the same one."""
     folder = Folder(study.out)
@@ -337,7 +390,7 @@ def _begin(study: StudyFolder, record: Mapping[str, Any]) -> None:
         names = [name for name in sorted(present.keys() | record.keys()) if present.get(name) != record.get(name)]
         if names:
             differences = "; ".join(f"{name} is {present.get(name)}, not {record.get(name)}" for name in names)
-            raise InputError(f"{study.out} holds another population: {differences}")
+            raise OtherPopulationError(f"{study.out} holds another population: {differences}", names)
         return
     study.out.mkdir(parents=True, exist_ok=True)
     folder.write_json("population", record)

@@ -208,6 +208,7 @@ def write_report(
     """
     from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable
+    from unbraid.report.searches import results, search_sections
 
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder")
@@ -222,6 +223,8 @@ def write_report(
             raise InputError(f"{folder} holds no study; only a study's report has verdicts for a README")
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
+        if (own := search_sections(folder)) is not None:
+            return write(folder.resolve().name, own, results(runs.frame), out, draw, explorers)
         sections = overview(runs.frame, out, draw, baseline, chosen_by)
         return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
     study, note = study_in(folder, file)

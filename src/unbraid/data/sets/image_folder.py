@@ -195,7 +195,7 @@ def _from_folder(folder: Path, resolution: int, channels: int) -> Pictures:
     names, reasons = _listed(folder)
     if not names and not reasons:
         raise InputError(f"{folder} holds no pictures; expected {', '.join(SUFFIXES)}")
-    white, notes = _depth(folder, names)
+    white, notes = _survey(folder, names, resolution)
     pixels = torch.empty(len(names), channels or 3, resolution, resolution, dtype=torch.uint8)
     read: list[str] = []
     with progress(f"reading {folder.name}", len(names)) as advance:
@@ -247,12 +247,20 @@ def _listed(folder: Path) -> tuple[list[str], dict[str, str]]:
     return sorted(names), dict(sorted(reasons.items()))
 
 
-def _depth(folder: Path, names: Sequence[str]) -> tuple[dict[str, float], list[str]]:
-    """The value that is white in the pictures of more than 8 bits, the same for all; and a line that says so."""
+def _survey(folder: Path, names: Sequence[str], resolution: int) -> tuple[dict[str, float], list[str]]:
+    """The value that is white in the pictures of more than 8 bits, the same for all; and what there is to say of all.
+
+    That is their sizes where they differ or are small, how deep pictures are scaled, and that of animated ones only the
+    first frame counts.
+    """
     largest: dict[bool, float] = {}
     deep: dict[str, bool] = {}
+    sizes: Counter[tuple[int, int]] = Counter()
+    animated = 0
     for name in names:
         with suppress(InputError), picture(folder / name, name) as image:
+            sizes[image.size] += 1
+            animated += bool(getattr(image, "is_animated", False))
             if _deep(image):
                 deep[name] = image.mode == "F"
                 values = np.nan_to_num(np.asarray(image, dtype=np.float64), posinf=0, neginf=0)
@@ -264,6 +272,14 @@ def _depth(folder: Path, names: Sequence[str]) -> tuple[dict[str, float], list[s
         f"{counts[floats]:,} pictures of {words[floats]} have values up to {largest[floats]:g}: {value:g} is white"
         for floats, value in white.items()
     ]
+    if len(sizes) > 1:
+        least, most = (key(sizes, key=lambda size: size[0] * size[1]) for key in (min, max))
+        notes.append(f"their sizes go from {least[0]} x {least[1]} to {most[0]} x {most[1]} pixels")
+    small = sum(count for size, count in sizes.items() if min(size) < resolution)
+    if small:
+        notes.append(f"smaller than {resolution} pixels, and enlarged: {small:,} of them")
+    if animated:
+        notes.append(f"animated, of which the first frame counts: {animated:,} of them")
     return {name: white[floats] for name, floats in deep.items()}, notes
 
 
