@@ -22,7 +22,8 @@ from tests.examples.tiny_run import TINY, tiny
 from unbraid.data import Correlated, Subset
 from unbraid.errors import InputError
 from unbraid.runs.lease import lease
-from unbraid.runs.run import LEASE, Run
+from unbraid.runs.record import LEASE
+from unbraid.runs.run import Run
 from unbraid.runs.table import run_row
 
 
