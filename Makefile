@@ -10,13 +10,13 @@ QUICK := tests/test_package.py tests/test_threads.py tests/test_progress.py test
   tests/cli/test_cli.py::test_bad_input_is_one_line_and_exit_code_2 \
   tests/cli/test_cli.py::test_bad_codes_are_one_line tests/cli/test_cli.py::test_train_runs_and_show
 
-.PHONY: demo test types tests quick bench clean
+.PHONY: demo test types tests quick bench site oldest release clean
 demo: .venv/ready
 	$(BIN)/unbraid demo
 
 # types beside tests: mypy has but one process
 test: .venv/ready
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff check src tests bench tools
 	$(MAKE) --no-print-directory --jobs 2 types tests
 
 types: .venv/ready
@@ -27,13 +27,36 @@ tests: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: .venv/ready
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(QUICK)
+
+# build/site: pages, API, study reports, explorers
+site: .venv/ready
+	$(BIN)/python tools/site.py
 
 bench: .venv/ready
 	$(BIN)/python bench/data.py
 	$(BIN)/python bench/train.py
+
+# the quick tests with the oldest versions that pyproject.toml allows, see constraints-oldest.txt
+oldest: build/oldest/ready
+	OMP_NUM_THREADS=1 build/oldest/bin/python -m pytest $(QUICK)
+
+build/oldest/ready: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv build/oldest
+	build/oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable . \
+	  hypothesis pytest
+	touch $@
+
+# dist: wheel and source archive, tried outside the checkout; docs/releasing.md says what comes before and after
+release: build/release/ready
+	build/release/bin/python tools/release.py $(REHEARSE)
+
+build/release/ready:
+	$(PYTHON) -m venv build/release
+	build/release/bin/python -m pip install --quiet build twine
+	touch $@
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -41,4 +64,4 @@ bench: .venv/ready
 	touch $@
 
 clean:
-	rm -rf .venv .cache demo
+	rm -rf .venv .cache build demo dist

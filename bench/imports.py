@@ -23,13 +23,14 @@ BASE = ["errors", "arguments", "progress"]
 """The modules that may lie at the top level: all packages may import them."""
 ORDER = [
     *BASE, "own", "data", "nets", "methods", "training", "metrics", "runs", "pictures", "jobs", "search", "report",
-    "explorer", "studies", "cli",
+    "explorer", "studies", "hub", "cli",
 ]  # fmt: skip
 
 
 def modules(package: Path) -> list[Path]:
-    """All modules of a package but its own `__init__.py`."""
-    return sorted(path for path in package.rglob("*.py") if path != package / "__init__.py")
+    """All modules of a package but its own `__init__.py` and `__main__.py`, which stand for the whole."""
+    whole = {package / "__init__.py", package / "__main__.py"}
+    return sorted(path for path in package.rglob("*.py") if path not in whole)
 
 
 def part_of(path: Path, package: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from unbraid import methods as methods
     from unbraid import metrics as metrics
     from unbraid.explorer.page import explore as explore
+    from unbraid.hub import push_to_hub as push_to_hub
     from unbraid.metrics import score as score
     from unbraid.pictures.plots import plot as plot
     from unbraid.runs.recording import train as train
     from unbraid.runs.run import Run as Run
     from unbraid.runs.run import load as load
     from unbraid.runs.table import load_runs as load_runs
+    from unbraid.studies.bands import bands_of as bands_of
     from unbraid.training.representation import Representation as Representation
     from unbraid.training.representation import represent as represent
 
@@ -33,10 +36,12 @@ _PACKAGES = ("data", "methods", "metrics")
 _MODULES = {
     "Representation": "unbraid.training.representation",
     "Run": "unbraid.runs.run",
+    "bands_of": "unbraid.studies.bands",
     "explore": "unbraid.explorer.page",
     "load": "unbraid.runs.run",
     "load_runs": "unbraid.runs.table",
     "plot": "unbraid.pictures.plots",
+    "push_to_hub": "unbraid.hub",
     "represent": "unbraid.training.representation",
     "score": "unbraid.metrics",
     "train": "unbraid.runs.recording",
@@ -45,6 +50,8 @@ __all__ = sorted((*_PACKAGES, *_MODULES))
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("unbraid")
     if name in _PACKAGES:
         return import_module(f"unbraid.{name}")
     if name not in _MODULES:

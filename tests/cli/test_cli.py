@@ -36,7 +36,9 @@ BAD = [
     (["train", "beta_vae", "--data", "dsprites", "--steps", "5", "--seed", "-1"], "seed is -1; expected at least 0"),
     (["report", ".", "--draw", "-1"], "draw is -1; expected at least 0"),
     (["report", ".", "--explore", "-1"], "explore is -1; expected at least 0"),
+    (["report", ".", "--readme", "a.md"], ". holds no study; only a study's report has verdicts for a README"),
     (["runs", "."], ". holds no runs"),
+    (["score", "/dev/zero"], "/dev/zero is a device; expected a run, or a file of .npz"),
     (["show", "nowhere"], "nowhere is not a run: it has no config.json"),
     (["dmeo"], "there is no command 'dmeo'; did you mean 'demo'?"),
     (["data", "lst"], "there is no command 'lst'; did you mean 'list'?"),
@@ -119,6 +121,7 @@ def test_train_runs_and_show(here: Here) -> None:
     assert len(csv.splitlines()) == 2
     assert here("runs", ".", "--where", "state=failed", "--csv").stdout.count("\n") == 1
     assert here("runs", ".", "--where", "latents=3.0", "--where", "beta=2.50", "--csv").stdout.count("\n") == 2
+    assert "--sort: there is no column 'bta'; did you mean" in here("runs", ".", "--sort", "-bta").stderr
     assert here("show", "run", "--out", "pictures").stdout.count("\n") == 3
 
 
@@ -162,6 +165,7 @@ def test_codes_from_elsewhere_are_scored(digits: Path, here: Here) -> None:
     assert again.returncode == 0, again.stderr
     assert again.stdout.splitlines()[1].split() == ["score", "value"]
     assert "per code" in again.stdout
+    assert "\ncodes: z0, z1, z2, z3, z4; factors: digit (ordered)\n" in again.stdout
     assert json.loads((digits / "codes.csv.scores.json").read_text())["scores"] == pytest.approx(record["scores"])
 
 
@@ -186,10 +190,16 @@ def test_scores_with_intervals_and_of_a_run(tmp_path: Path, here: Here) -> None:
 def test_an_encoder_in_a_file_is_scored_on_data(tmp_path: Path, here: Here) -> None:
     (tmp_path / "mine.py").write_text("def encode(images):\n    return images[:, :, ::8, ::8].flatten(1)\n")
     command = ["score", "mine.py:encode", "--data", "dsprites", "--resolution", "32", "--samples", "600"]
-    done = here(*command, "--metrics", "mig,irs", "--ignore", "shape", "--types", "x=continuous")
+    done = here(*command, "--metrics", "mig,irs", "--ignore", "shape", "--types", "x=continuous", "--details")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "16 codes, 4 factors, 600 rows"
     assert "note: mig: without the continuous factor 'x'" in done.stdout
+    assert "factors: scale, orientation (ordered), x (continuous), y (ordered)\n" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if line.startswith("mig") and "continuous" in line)
+    assert row.split()[3] == "continuous", "the cell says why it has no value"
+    assert (
+        "\ncontinuous: the metric cannot use such a factor; if it has few values: --types NAME=ordered\n" in done.stdout
+    )
     record = json.loads((tmp_path / "mine.encode.dsprites.scores.json").read_text())
     assert record["factors"] == {"scale": "ordered", "orientation": "ordered", "x": "continuous", "y": "ordered"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +33,10 @@ def test_one_command_ends_in_a_page_and_again_does_nothing(here: Here, tmp_path:
     forecast = here(*TINY, "--out", out, "--forecast")
     assert forecast.returncode == 0, forecast.stderr
     assert "6 models of 4 steps, 1 at a time" in forecast.stdout
+    trials = r"measuring speed first: 2 short trials \(2 methods on dsprites, and scoring\), 1 at a time"
+    assert re.search(rf"{trials}, about \d+ seconds\n", forecast.stderr)
+    assert "to train them: unbraid compare beta_tc_vae --against beta_vae" in forecast.stderr
+    assert "--forecast" not in forecast.stderr
     assert not Path(out).exists(), "a forecast trains nothing"
     done = here(*TINY, "--out", out)
     assert done.returncode == 0, done.stderr
@@ -48,6 +53,18 @@ def test_one_command_ends_in_a_page_and_again_does_nothing(here: Here, tmp_path:
     assert {path: path.stat().st_mtime_ns for path in states} == states
     assert "Differences from β-TCVAE" in page.read_text()
     assert "all" in here("study", "status", out, "--once").stdout
+
+
+def test_a_stopped_forecast_says_how_to_train(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparison, "measure", interrupt)
+    stopped = here(*TINY, "--out", "new", "--forecast")
+    assert stopped.returncode == 130
+    assert stopped.stderr.endswith("--workers 1 --out new\n")
+    assert "stopped; nothing was trained; to train: unbraid compare beta_tc_vae" in stopped.stderr
+    assert "; to resume: unbraid compare beta_tc_vae" in here(*TINY, "--out", "new").stderr
 
 
 def test_another_comparison_is_refused_by_what_differs(here: Here, tmp_path: Path) -> None:

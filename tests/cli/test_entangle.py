@@ -37,22 +37,25 @@ def test_scores_fall_and_marginals_stay(codes: Path, here: Here, name: str) -> N
     assert before > 0.8
     assert after < 0.4
     assert numbers(lines[2]) == pytest.approx([0, 0], abs=0.01)
-    assert lines[-1] == "entangled.npz"
+    assert lines[-1] == f"{name}.npz.entangled.npz"
     old = np.load(codes / "codes.npz")
-    with np.load(codes / "entangled.npz") as new:
+    with np.load(codes / f"{name}.npz.entangled.npz") as new:
         assert np.array_equal(np.sort(new["codes"], 0), np.sort(old["codes"], 0))
         assert np.array_equal(new["factors"], old["factors"])
         assert new["names"].tolist() == ["a", "b", "c"]
-    again = here("score", "entangled.npz", "--metrics", "mig", "--protocol", "fast")
+    again = here("score", f"{name}.npz.entangled.npz", "--metrics", "mig", "--protocol", "fast")
     assert numbers(again.stdout.splitlines()[2])[0] == after
 
 
-def test_a_run_is_entangled_in_its_folder(tmp_path: Path, here: Here) -> None:
+def test_a_run_is_entangled_beside_its_folder(tmp_path: Path, here: Here) -> None:
     small: dict[str, Any] = {"resolution": 16, "samples": 300, "network": "small", "latents": 3, "protocol": None}
     unbraid.train("beta_vae", "dsprites", steps=2, out=tmp_path / "run", **small)
-    done = here("entangle", "run", "--metrics", "mig")
-    assert done.returncode == 0, done.stderr
-    assert np.load(tmp_path / "run" / "entangled.npz")["codes"].shape == (300, 3)
+    kept = sorted(path.name for path in (tmp_path / "run").iterdir())
+    for source, written in (("run", "run.entangled.npz"), ("run/codes.npz", "run.codes.npz.entangled.npz")):
+        done = here("entangle", source, "--metrics", "mig")
+        assert done.returncode == 0, done.stderr
+        assert np.load(tmp_path / written)["codes"].shape == (300, 3)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == kept
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,16 @@ def test_verify_reads_every_file(here: Here, tmp_path: Path) -> None:
 
 def test_the_example_of_the_page_runs(here: Here, tmp_path: Path) -> None:
     page = (TOYS.parents[2] / "docs" / "studies.md").read_text()
-    example = re.search(r"```python\n(.*?)```", page, re.S)
-    assert example
-    (tmp_path / "mine.py").write_text(example[1])
+    example, report, _ = re.findall(r"```python\n(.*?)```", page, re.S)
+    (tmp_path / "mine.py").write_text(f"{example}\n\n{report}")
     done = here("study", "run", "mine.py", "--scale", "smoke", "--workers", "2")
     assert (done.returncode, done.stdout) == (0, "runs/mine-smoke  6 done\n"), done.stderr
     spread = next(tmp_path.glob("runs/mine-smoke/jobs/spread-*/spread.json"))
     assert set(json.loads(spread.read_text())) == {"low", "high"}
     shown = here("study", "status", "runs/mine-smoke").stdout
     assert ["all", "6"] in [line.split() for line in shown.splitlines()]
+    assert here("report", "runs/mine-smoke", "--draw", "0").returncode == 0
+    assert "MIG by β</h2>" in (tmp_path / "runs/mine-smoke/report/report.html").read_text()
 
 
 def test_the_known_studies_are_listed(here: Here) -> None:
@@ -131,7 +132,10 @@ BAD = [
     (["study", "run", str(TOYS), "--scale", "not"], "there is no scale 'not'; did you mean 'notes'?"),
     (["study", "run", "assumptions", "--workers", "0"], "workers is 0; expected at least 1"),
     (["study", "run", "assumptions", "--workers", "two"], "'two' is not a valid integer"),
-    (["study", "run", "assumptions", "--engine", "rya"], "'rya' is not one of 'local', 'ray'"),
+    (["study", "run", "assumptions", "--engine", "rya"], "'rya' is not one of 'local', 'ray', 'slurm'"),
+    (["study", "run", "assumptions", "--partition", "gpu"], "--partition is gpu, and the engine is local; expected"),
+    (["study", "run", "assumptions", "--engine", "ray", "--sbatch", "account=lab"], "--sbatch is account=lab, and the"),
+    (["study", "run", "assumptions", "--track", "tensorbord"], "there is no tracker 'tensorbord'; did you mean 'tens"),
     (["study", "run", "assumptions", "--jobs", "0-999"], "--jobs got '0-999'; expected numbers from 0 to "),
     (["study", "run", "assumptions", "--jobs", "-1"], "--jobs got '-1'; expected a number or a range"),
     (["study", "run", "assumptions", "--jobs", "5-2"], "--jobs got '5-2'; expected"),

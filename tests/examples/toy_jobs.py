@@ -25,7 +25,7 @@ from unbraid.runs.folder import Folder
 if TYPE_CHECKING:
     from unbraid.jobs.training import Train
 
-SCALES = ("notes", "mixed", "broken")
+SCALES = ("notes", "mixed", "broken", "long")
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ def jobs(scale: str) -> list[Job]:
     if scale == "broken":
         bad = Trouble("bad", always=False)
         return [bad, Note("needy", (bad,)), Note("patient", (bad,), patient=True), Note("other")]
+    if scale == "long":
+        return [tiny(steps=100_000, every=5)]
     raise KeyError(scale)
 
 

@@ -28,6 +28,7 @@ from unbraid.jobs.job import Job, ordered
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own.sources import import_file
 from unbraid.runs.lease import is_leased
+from unbraid.runs.run import Run
 
 TOYS, TASKS = Path(toy_jobs.__file__), Path(tasks.__file__)
 JOBS: list[Job] = ordered(import_file(TOYS).jobs("mixed"))  # three models, their UDR and five notes
@@ -42,8 +43,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def start(out: Path, scale: str, *options: str) -> subprocess.Popen[str]:
+    """Run a study in a group of processes of its own."""
     command = [sys.executable, "-m", "unbraid.cli", "study", "run", str(TOYS), "--scale", scale, "--out", str(out)]
-    return subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 def begun(out: Path) -> int:
@@ -120,6 +124,29 @@ def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path: Path, whole: 
     assert said, "at least one was killed at work"
     assert all("the worker process ended with SIGKILL; it resumes in another" in line for line in said)
     assert table(tmp_path, JOBS) == whole
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_study_has_saved_what_it_trained_and_says_how_to_resume(
+    tmp_path: Path, number: int, code: int
+) -> None:
+    (job,) = import_file(TOYS).jobs("long")
+    run = Run(StudyFolder(tmp_path).folder(job))
+    log = run.folder / "train.jsonl"
+    with start(tmp_path, "long", "--workers", "1") as process:
+        assert eventually(lambda: (log.exists() and log.stat().st_size > 0) or process.poll() is not None)
+        os.killpg(process.pid, number)  # as a terminal and a batch system do: to the workers too
+        _, said = process.communicate(timeout=300)
+    assert process.returncode == code, said
+    step = len(log.read_text().splitlines()) * 5
+    assert (run.state["state"], run.state["step"]) == ("running", step)
+    assert run.path("checkpoint").exists()
+    assert nobody_works(tmp_path)
+    command = f"unbraid study run {TOYS} --scale long --out {tmp_path} --workers 1"
+    assert [line for line in said.splitlines() if line][-2:] == [
+        "unbraid: stopping when the jobs that train have saved a checkpoint; once more stops at once",
+        f"unbraid: stopped; to resume: {command}",
+    ]
 
 
 def test_two_studies_on_one_folder_run_every_job_once(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from unbraid.jobs.schedule import tallies, tally
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.runs.folder import Folder
 from unbraid.runs.lease import lease
+from unbraid.runs.tracking import Tracking, tracked
 
 TOYS, ROOT = Path(toy_jobs.__file__), Path(__file__).parents[2]
 
@@ -321,3 +322,18 @@ def test_the_time_remaining_is_corrected_by_what_was_measured(tmp_path: Path) ->
     assert tally(jobs, tmp_path).seconds_remaining == 3.0
     StudyFolder(tmp_path).open(jobs[0]).set_state("done", seconds=5.0)
     assert tally(jobs, tmp_path).seconds_remaining == 10.0
+
+
+# Trackers
+
+
+def test_each_job_is_a_run_of_its_own_in_the_tracker_also_from_workers(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed: pip install 'unbraid[tensorboard]'")
+    jobs: list[Job] = [tiny(0), tiny(1)]
+    with LocalExecutor(1) as pool, tracked(Tracking.of("tensorboard", tmp_path / "study")):
+        assert str(schedule.run(jobs, tmp_path / "study", executor=pool, workers=1)) == "2 done"
+    folders = sorted((tmp_path / "study" / "tensorboard").iterdir())
+    assert [folder.name for folder in folders] == sorted(f"{job.label}-{job.id}" for job in jobs)
+    assert all(list(folder.glob("events.out.tfevents.*")) for folder in folders)
+    run(jobs, tmp_path / "plain")
+    assert table(tmp_path / "study", jobs) == table(tmp_path / "plain", jobs), "the same runs, with the same ids"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -18,6 +19,14 @@ PAGES = Path(__file__).parents[2] / "docs" / "metrics"
 
 def test_the_page_is_made_from_the_declarations() -> None:
     assert markdown() in (PAGES / "README.md").read_text(), "unbraid metrics --markdown prints what belongs there"
+
+
+def test_the_page_says_what_noise_scores_for_every_metric() -> None:
+    """Measured by bench/baselines.py at three widths."""
+    text = (PAGES / "README.md").read_text().split("## What noise scores")[1]
+    measured = {re.split(r"[ .]", line)[1] for line in text.splitlines() if re.match(r"\| \w+[. ]", line)}
+    assert measured - {"score"} == set(METRICS)
+    assert "| noise, 10 codes | noise, 100 codes | noise, 2,000 codes | perfect |" in text
 
 
 def test_every_cell_says_something() -> None:

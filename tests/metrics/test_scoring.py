@@ -60,7 +60,43 @@ def test_metrics_that_fit_models_use_fewer_rows_for_it() -> None:
     assert found.baseline_rows == {"mig": 3000, "explicitness": 2000}
 
 
+def test_a_score_above_that_of_perfect_codes_is_explained() -> None:
+    """A linear classifier reads a code of a larger scale better; mig does not care."""
+    settings: dict[str, dict[str, Any]] = {"sap": {"predictor": "svm"}, "mig": {}, "total_correlation": {}}
+    found = score(10 * perfect(FACTORS) + 1e-3 * noise(600, 3), FACTORS, protocol=settings, baseline=True)
+    assert found["sap"] > found.perfect["sap"] + 0.01
+    assert [note for note in found.notes if "perfect" in note] == [
+        "sap: above what perfect codes score, which is a reference and not the maximum (one code per factor, its "
+        "values as numbers at one scale)"
+    ]
+    assert score(perfect(FACTORS), FACTORS, protocol={"mig": {}}, baseline=True).notes == []
+
+
+def test_notebooks_show_a_table_with_noise_and_perfect_codes() -> None:
+    table = pd.DataFrame({"a<b": FACTORS[:, 0], "angle": noise(600, 1)[:, 0]})
+    found = score(perfect(FACTORS), table, protocol={"mig": {}, "mcc": {}}, baseline=True, confidence=0.9)
+    text = found._repr_html_()
+    heads = ["score", "value", "noise", "perfect", "low", "high"]
+    assert found.rows()[0] == heads
+    assert "".join(f"<th>{name}</th>" for name in heads) in text
+    cells = [found["mig"], found.noise["mig"], found.perfect["mig"], found["mig.low"], found["mig.high"]]
+    assert f"<tr><td>mig</td>{''.join(f'<td>{cell:.4f}</td>' for cell in cells)}</tr>" in text
+    assert "3 codes, 2 factors, 600 rows" in text
+    assert "codes: 0, 1, 2; factors: a&lt;b (ordered), angle (continuous); protocol own" in text
+    assert "note: mig: without the continuous factor &#x27;angle&#x27;" in text
+    plain = score(perfect(FACTORS), table, protocol={"mig": {}})
+    assert plain.rows() == (["score", "value"], [["mig", f"{plain['mig']:.4f}"]])
+    assert "<td>mig</td>" in plain._repr_html_()
+
+
 # Names
+
+
+def test_columns_name_codes_and_factors_with_their_types() -> None:
+    table = pd.DataFrame({"shape": list("abc") * 200, "size": FACTORS[:, 1], "x": FACTORS[:, 2]})
+    codes = pd.DataFrame(noise(600, 9), columns=[f"z{code}" for code in range(9)])
+    found = score(codes, table, metrics=["mig"])
+    assert found.columns == "codes: z0, z1, z2, z3, z4, z5, … z8; factors: shape (classes), size, x (ordered)"
 
 
 def test_names_are_in_notes_details_and_records() -> None:
@@ -73,9 +109,12 @@ def test_names_are_in_notes_details_and_records() -> None:
     ]
     assert found.details()["modularity"]["per_code"].keys() == {"first", "second"}
     assert found.details()["mig"]["per_factor"]["still"] == 0
+    matched = score(codes, table[["shape"]], protocol={"mcc": {}}).details()["mcc"]["match"]
+    assert (matched, type(matched["shape"])) == ({"shape": 0}, int)
     record = found.record(details=True)
     assert record["factors"] == {"shape": "ordered", "angle": "continuous", "still": "ordered"}
     assert record["code_names"] == ["first", "second"]
+    assert record["without"] == {"mig": ["angle"], "modularity": ["angle"]}
     assert score(noise(600, 2), FACTORS, names=NAMES, metrics=["probes"])["probes.r.size"] < 0.6
     with pytest.raises(InputError, match="there are 1 names for 2 codes"):
         score(codes, table, code_names=["a"], metrics=["mig"])
@@ -88,6 +127,16 @@ def test_a_constant_factor_is_noted_where_it_decides_a_score() -> None:
     assert found.notes[-1] == (
         "with a single factor that varies dci.disentanglement, modularity cannot distinguish codes"
     )
+
+
+def test_fits_that_did_not_converge_are_one_note() -> None:
+    """Codes of very different scales, on which scikit-learn warns in seven lines."""
+    codes = noise(600, 30) * np.logspace(-4, 4, 30)
+    settings = {"beta_vae_score": {"train_points": 300, "test_points": 30}, "mig": {}}
+    found = score(codes, FACTORS, protocol=settings, baseline=True)
+    assert found.notes == [
+        "beta_vae_score: some fits stopped before they converged, so these scores may be slightly low"
+    ]
 
 
 # Missing labels
@@ -117,8 +166,11 @@ def test_sparse_codes_and_annotated_cells_score_as_arrays() -> None:
     class Cells:
         X = csr_matrix(codes)
         obs = pd.DataFrame(FACTORS, columns=NAMES)
+        var_names = pd.Index([f"gene{number}" for number in range(6)])
 
-    assert score(Cells(), NAMES, metrics=["mig", "mcc"]) == expected
+    cells = score(Cells(), NAMES, metrics=["mig", "mcc"])
+    assert cells == expected
+    assert cells.code_names == tuple(Cells.var_names)
     with pytest.raises(InputError, match="obs has no column 'shap'; it has shape, size, x"):
         score(Cells(), ["shap"])
     huge = csr_matrix(([1.0], ([0], [0])), shape=(100_000, 100_000))

@@ -95,11 +95,11 @@ def test_what_cannot_be_found_again_is_refused(file: Path) -> None:
     module = import_file(file)
     with pytest.raises(InputError, match=r"function.<locals>.inner is made inside a function; expected a name at the"):
         refer(module.function())
-    with pytest.raises(InputError, match=r"is no variable of a Python file"):
+    with pytest.raises(InputError, match=r"is not a variable of a Python file"):
         refer(nets.Network("lost", module.function))
     with pytest.raises(InputError, match=r"mine.py has no 'Outr'; did you mean 'Outer'\?"):
         resolve(refer(f"{file}:Outr"))
     namespace: dict[str, Any] = {"__name__": "nowhere"}
     exec("def f(): pass", namespace)
-    with pytest.raises(InputError, match=r"no variable of a Python file|not a file"):
+    with pytest.raises(InputError, match=r"not a variable of a Python file|not a file"):
         refer(namespace["f"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -49,7 +50,13 @@ def test_a_run_leaves_everything(done: Run) -> None:
 def test_codes_are_scored_where_there_are_factors(tmp_path: Path) -> None:
     data = unbraid.data.load("dsprites", 16, coarse="orientation=8,x=8,y=4")  # fewer classes to fit for DCI
     settings = {key: value for key, value in TINY.items() if key not in ("resolution", "protocol", "samples")}
-    run = unbraid.train("beta_vae", data, out=tmp_path / "scored", protocol="fast", samples=2000, **settings)
+    said = list[str]()
+    run = unbraid.train(
+        "beta_vae", data, out=tmp_path / "scored", protocol="fast", samples=2000, say=said.append, **settings
+    )
+    assert re.fullmatch(
+        r"trained; scoring 4 codes of 2,000 images by protocol fast, about [1-9]\d* s on one core", *said
+    )
     found = json.loads(run.path("scores").read_text())
     assert found["protocol"] == "fast"
     assert found["samples"] == {"train": 1000, "test": 500, "all": 2000}

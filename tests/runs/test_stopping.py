@@ -76,6 +76,23 @@ def test_a_stopped_command_has_saved_its_state_and_says_how_to_resume(tmp_path: 
     assert not (run.folder / ".lease").exists()
 
 
+def test_training_continues_after_a_signal_whose_handler_returns(tmp_path: Path) -> None:
+    heard: list[bool] = []
+    before = signal.signal(signal.SIGUSR2, lambda *_: heard.append(Run(tmp_path / "run").path("checkpoint").exists()))
+
+    def send(run: Run, step: int, terms: dict[str, float]) -> None:
+        if step == 20:
+            os.kill(os.getpid(), signal.SIGUSR2)
+
+    try:
+        run = tiny(tmp_path / "run", on_report=send, checkpoint_seconds=3600.0)
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert heard == [True], "its state was saved first"
+    assert run.log["step"].tolist() == [10, 20, 30, 40, 50, 60]
+    assert run.state["state"] == "done"
+
+
 def test_one_run_is_trained_by_one_process(tmp_path: Path) -> None:
     with lease(tmp_path / "run" / ".lease", keep=False) as leased:
         assert leased

@@ -12,7 +12,7 @@ from unbraid.jobs.choice import Chosen
 from unbraid.jobs.training import Train
 from unbraid.methods import METHODS, method_class
 from unbraid.studies.assumptions.study import STRENGTHS
-from unbraid.studies.comparison import Comparison, Forecast, Speed, read_plan, sweep, typed, write_plan
+from unbraid.studies.comparison import STARTED, Comparison, Forecast, Speed, read_plan, sweep, typed, write_plan
 
 PLAN = Comparison(("beta_tc_vae", "factor_vae", "autoencoder"), ("dsprites", "shapes3d"), steps=300)
 
@@ -63,6 +63,13 @@ def test_the_steps_are_those_that_fit() -> None:
     assert forecast.seconds(replace(PLAN, steps=steps).jobs()) <= 0.9 * 30 * 60
     with pytest.raises(InputError, match="1 minutes are too few for 54 models; 1,000 steps of each take about 7"):
         forecast.steps(PLAN, 1)
+
+
+def test_measuring_takes_longer_with_more_to_measure_and_to_score() -> None:
+    alone = Forecast.duration(PLAN, 1)
+    assert alone == pytest.approx(2 * Forecast.duration(PLAN, 2) - STARTED)
+    assert Forecast.duration(replace(PLAN, data=PLAN.data[:1]), 1) < alone
+    assert Forecast.duration(replace(PLAN, protocol={"mig": {}}), 1) < alone
 
 
 def test_a_plan_is_kept_in_its_folder(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def test_a_learner_encodes_as_before() -> None:
 
 @dataclass
 class Output:
-    hidden: Tensor
+    last_hidden_state: Tensor
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,10 @@ class Output:
             lambda images: (images.flatten(1), images),
             r"^the encoder returned a tuple; expected codes \(n, d\), so choose",
         ),
-        (lambda images: Output(images), "^the encoder returned a Output; expected codes"),
+        (
+            lambda images: Output(images),
+            r"^the encoder returned a Output; .*: lambda images: encoder\(images\).last_hidden_state\[:, 0\]$",
+        ),
         (lambda images: images, r"returned \(120, 1, 8, 8\) for 120 images; expected \(n, d\); flatten or average"),
         (lambda images: images.flatten(1)[:7], r"returned \(7, 64\) for 120 images; expected \(n, d\)$"),
         (lambda images: images @ torch.ones(3, 3), r"^the encoder failed on images \(120, 1, 8, 8\).*RuntimeError: "),
@@ -126,6 +130,33 @@ class Output:
 def test_a_wrong_encoder_is_one_line(encoder: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         unbraid.represent(encoder, DATA)
+    assert "\n" not in str(caught.value)
+
+
+def pooled(channels: int) -> nn.Module:
+    return nn.Sequential(nn.Conv2d(channels, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+
+@pytest.mark.parametrize(
+    ("encoder", "channels", "fits"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(32 * 32, 3)), 1, r"\(1, 32, 32\) fit: open the data with resolution=32"),
+        (pooled(3), 1, r"\(3, 8, 8\) fit: let preprocess= or your function begin with .*expand\(-1, 3, -1, -1\)$"),
+        (pooled(1), 3, r"\(1, 8, 8\) fit: .*images.mean\(1, keepdim=True\)$"),
+        (
+            nn.Sequential(nn.Conv2d(3, 2, 8, 8), nn.Flatten(), nn.Linear(2 * 28 * 28, 4)),
+            1,
+            r"\(3, 224, 224\) fit: open the data with resolution=224 \(--resolution 224\), and let preprocess=",
+        ),
+        (PCA(2, random_state=0).fit(RNG.normal(size=(9, 400))), 1, r"\(1, 20, 20\) fit: .* resolution=20 "),
+    ],
+    ids=["side", "colour", "grey", "both", "fitted"],
+)
+def test_an_encoder_for_another_shape_says_which_fits(encoder: Any, channels: int, fits: str) -> None:
+    data = ArrayData(np.repeat(IMAGES[:, None], channels, 1), FACTORS)
+    failed = rf"^the encoder failed on images \(120, {channels}, 8, 8\)"
+    with pytest.raises(InputError, match=f"{failed}.*; images {fits}") as caught:
+        unbraid.represent(encoder, data)
     assert "\n" not in str(caught.value)
 
 
@@ -187,6 +218,25 @@ def test_onnx(tmp_path: Path) -> None:
     else:
         with pytest.raises(InputError, match=r"^an .onnx file needs onnxruntime; pip install 'unbraid\[onnx\]'"):
             OnnxEncoder(tmp_path / "model.onnx")
+
+
+def test_a_model_of_hugging_face(tmp_path: Path) -> None:
+    """The recipe of docs/scoring.md, with a small model that has random weights."""
+    transformers = pytest.importorskip("transformers")
+    page = (Path(__file__).parents[2] / "docs" / "scoring.md").read_text()
+    recipe = next(
+        block for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "from_pretrained" in block
+    )
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.Dinov2Config(**sizes, image_size=28, patch_size=14)
+    transformers.Dinov2Model(config).save_pretrained(tmp_path / "model")
+    (tmp_path / "dino.py").write_text(
+        recipe.replace("facebook/dinov2-small", str(tmp_path / "model")).replace("SIZE = 224", "SIZE = 28")
+    )
+    found = unbraid.represent(f"{tmp_path}/dino.py:encode", DATA, batch=50)
+    assert found.codes.shape == (120, 16)
+    assert bool(torch.isfinite(found.codes).all())
+    assert unbraid.score(f"{tmp_path}/dino.py:encode", DATA, metrics=["linear_r2"])["linear_r2"] > 0.5
 
 
 def test_what_is_a_reference() -> None:

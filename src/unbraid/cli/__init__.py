@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -16,7 +15,7 @@ from typing import NoReturn
 
 import click
 
-from unbraid.cli._group import LazyGroup, say
+from unbraid.cli._group import LazyGroup, command_line, say
 from unbraid.errors import InputError, TerminatedError, printable
 
 COMMANDS = {
@@ -33,6 +32,8 @@ COMMANDS = {
     "metrics": "List all metrics: what each asks, what noise and perfect codes score, and what it costs.",
     "population": "Train a method as a population; run it again to resume.",
     "probe": "Read the factors from a run's codes with linear classifiers.",
+    "push": "Publish a run on the Hugging Face Hub, with a model card made from its record.",
+    "reference": "List the trained models that come with the package.",
     "report": "Write a page about a study or any folder of runs.",
     "retrieve": "Show the nearest neighbours of images by each feature of a run's codes.",
     "rpu": "Find the factors of a data set a few at a time, without labels.",
@@ -48,8 +49,8 @@ COMMANDS = {
 SECTIONS = {
     "Data": ("data",),
     "Train": ("demo", "discover", "train", "population", "rpu"),
-    "Measure": ("score", "metrics", "probe", "entangle", "encode", "export", "import"),
-    "Look": ("show", "explore", "retrieve", "sort", "label", "runs", "report"),
+    "Measure": ("score", "metrics", "probe", "entangle", "encode", "export", "push", "import"),
+    "Look": ("show", "explore", "retrieve", "sort", "label", "runs", "reference", "report"),
     "Study": ("compare", "study"),
 }
 """How the commands are listed."""
@@ -84,13 +85,10 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command
-        click.echo(error.format_message())
-        sys.exit(0)
     except InputError as error:
         _fail(str(error))
     except click.ClickException as error:
-        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
             click.echo(error.format_message())  # the help of a group, on many lines
             sys.exit(0)
         _fail(error.format_message())
@@ -127,7 +125,11 @@ def _resumption() -> str:
     """How to resume a stopped command, where that is possible."""
     words = " ".join(sys.argv[1:3])
     resumes = any(words == name or words.startswith(f"{name} ") for name in RESUMED)
-    return f"; to resume: {shlex.join(['unbraid', *sys.argv[1:]])}" if resumes else ""
+    if not resumes:
+        return ""
+    if "--forecast" in sys.argv:
+        return f"; nothing was trained; to train: {command_line('--forecast')}"
+    return f"; to resume: {command_line()}"
 
 
 def _prepare_output() -> None:

@@ -24,3 +24,13 @@ def written(path: Path) -> Iterator[Path]:
     """A temporary name to write to, which becomes `path`; an InputError where that cannot be written."""
     with writing(path), replacing(path) as part:
         yield part
+
+
+def beside(source: Path, ending: str) -> Path:
+    """A file named after another or after the folder of a run, beside it, and never in the folder of a run."""
+    path = source.resolve()
+    if path.is_dir():
+        return path.with_name(f"{path.name}{ending}")
+    if (path.parent / "config.json").exists():
+        return path.parent.with_name(f"{path.parent.name}.{path.name}{ending}")
+    return source.parent / f"{path.name}{ending}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,11 @@ class LazyGroup(Group):
             if lines := [(name.ljust(width), self._summaries[name]) for name in names if name in self._summaries]:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
+
+
+def command_line(*without: str) -> str:
+    """The command as it was typed, without some of its flags, to be typed again."""
+    return shlex.join(["unbraid", *(word for word in sys.argv[1:] if word not in without)])
 
 
 def say(line: str) -> None:

@@ -10,18 +10,21 @@ import click
 
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
-from unbraid.cli._group import PATH, say
+from unbraid.cli._group import PATH, command_line, say
 from unbraid.cli._tables import console, plain_table
+from unbraid.cli._tracking import TRACK, following
 from unbraid.errors import InputError
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own import known, label
 from unbraid.pictures.names import method_name
 from unbraid.runs.folder import Folder
+from unbraid.runs.tracking import TRACKERS
 from unbraid.studies import write_report
 from unbraid.studies.comparison import NAME, Comparison, Forecast, read_plan, sweep, typed, write_plan
 
 PAGE_ONLY = ("baseline",)  # what may change without training anything again
+_BEFORE = ("slurm", *TRACKERS)  # what may be in the folder before there is a plan
 
 
 @click.command("compare")
@@ -61,6 +64,7 @@ def command(
     samples: int,
     out: Path | None,
     forecast: bool,
+    track: str | None,
     **engine: Any,
 ) -> None:
     """Compare a method with others in one command, and write a page about it.
@@ -79,13 +83,14 @@ def command(
     begun = _resumed(folder, plan, steps)
     try:
         own = [source for key in sorted(plan.code) if (source := known(key))]
-        with started(**engine, modules=own) as (executor, workers):
+        with following(track, folder), started(folder, modules=own, **engine) as (executor, workers):
             if begun is None:
-                say("measuring the speed of this machine")
+                say(_measurement(plan, workers))
                 measured = Forecast.measured(plan, executor, workers)
                 plan = plan if steps else replace(plan, steps=measured.steps(plan, minutes))
                 _print_forecast(plan, measured)
                 if forecast:
+                    say(f"to train them: {command_line('--forecast')}")
                     return
             else:
                 plan = begun
@@ -103,7 +108,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-command.params += ENGINE
+command.params += [*ENGINE, TRACK]
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -113,7 +118,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _resumed(folder: Path, plan: Comparison, steps: int | None) -> Comparison | None:
     """The comparison that a folder holds, where it is this one, with the steps that were settled then."""
     if not Folder(folder).path(NAME).exists():
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and any(path.name not in _BEFORE for path in folder.iterdir()):
             raise InputError(f"{folder} holds something other than a comparison; choose another --out")
         return None
     begun = read_plan(folder)
@@ -138,6 +143,16 @@ def _settled(plan: Comparison) -> dict[str, Any]:
 
 def _word(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _measurement(plan: Comparison, workers: int) -> str:
+    """What is measured before anything is trained, and how long that takes."""
+    trials = len(plan.methods) * len(plan.data)
+    return (
+        f"measuring speed first: {trials} short trials ({len(plan.methods)} methods on "
+        f"{', '.join(map(label, plan.data))}, and scoring), {min(trials, workers)} at a time, "
+        f"about {Forecast.duration(plan, workers):.0f} seconds"
+    )
 
 
 def _print_forecast(plan: Comparison, measured: Forecast) -> None:

@@ -55,7 +55,7 @@ def command(out: Path, steps: int, workers: int | None, opens: bool) -> None:
     for folder in jobs:
         if folder not in missing:
             click.echo(f"{folder} is done already")
-    with started("local", workers, None, 0.0) as (executor, count):
+    with started(out, engine="local", workers=workers) as (executor, count):
         if missing:
             click.echo(_forecast(missing.values(), min(count, len(missing))))
         click.echo(f"data: {_draw(DATA, out / 'data.png')}")

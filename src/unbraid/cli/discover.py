@@ -67,7 +67,7 @@ def command(
     if forecast:
         return
     try:
-        with started(**engine) as (executor, workers):
+        with started(target, **engine) as (executor, workers):
             search.run(minutes, executor, workers, pace)
     except KeyboardInterrupt:
         say("stopped; writing what was found so far")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from unbraid.cli._files import written
+from unbraid.cli._files import beside, written
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import console, plain_table
 from unbraid.cli.score import codes_of
@@ -24,7 +24,7 @@ from unbraid.runs.run import Run
 @click.option("--protocol", default="fast", help=f"One of {', '.join(PROTOCOLS)}.")
 @click.option("--metrics", metavar="A,B,…", help="Only these metrics.")
 @click.option("--seed", type=int, default=0, help="Seed of ties, splits, votes and fits.")
-@click.option("--out", type=PATH, help="The .npz to write.  [default: entangled.npz beside SOURCE, or in the run]")
+@click.option("--out", type=PATH, help="The .npz to write.  [default: SOURCE.entangled.npz]")
 def command(
     source: Path,
     factors: str | None,
@@ -42,7 +42,7 @@ def command(
     """
     run = Run(source) if source.is_dir() else None
     table = read_codes(source, factors.split(",") if factors else ()) if run is None else codes_of(run)
-    path = out or (source.parent if run is None else source) / "entangled.npz"
+    path = out or beside(source, ".entangled.npz")
     if path.suffix != ".npz":
         raise InputError(f"{path} is not an .npz file; the codes are written as one")
     codes, labels = table.whole()  # one map for all rows; the scores split them again

@@ -51,7 +51,7 @@ def command(
     if names:
         given = dict(_pair(text, latents) for text in names)
         kept = {f"z{latent.index}": latent.name for latent in latents if latent.name != f"z{latent.index}"}
-        click.echo(write_names(trained.folder / "names.json", trained.config.id, {**kept, **given}))
+        click.echo(write_names(trained.outputs / "names.json", trained.config.id, {**kept, **given}))
         latents = latents_of(trained)
     if labels is not None:
         chosen = (

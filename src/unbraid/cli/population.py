@@ -15,6 +15,7 @@ from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
 from unbraid.cli._methods import MethodGroup
+from unbraid.cli._tracking import TRACK, following
 from unbraid.data import catalogue
 from unbraid.errors import InputError, nearest
 from unbraid.own import label
@@ -63,6 +64,7 @@ _OPTIONS = [
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", help="How to score the best model; none to skip it."),
     *ENGINE,
+    TRACK,
 ]
 
 
@@ -76,7 +78,8 @@ def _population(method: str, names: set[str], **options: Any) -> None:
     name = "-".join(label(part) for part in (method, options["data"], score.name))
     out = options["out"] or Path("runs") / f"population-{name}-{config.seed}"
     minutes, begun = check_minutes(options["minutes"]), time.monotonic()
-    with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
+    engine = started(out, **{str(option.name): options[str(option.name)] for option in ENGINE})
+    with following(options["track"], out), engine as (executor, workers):
         history = evolve(
             method, data, config, out, score=score, settings=given, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],

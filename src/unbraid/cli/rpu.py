@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._flags import flag, setting
 from unbraid.cli._group import PATH, say
+from unbraid.cli._tracking import TRACK, following
 from unbraid.cli.population import _RULES, _SPACE, _space, check_minutes
 from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, nearest
@@ -75,6 +76,7 @@ _OPTIONS: list[click.Parameter] = [
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", help="How to score the last model; none to skip it."),
     *ENGINE,
+    TRACK,
 ]  # fmt: skip
 
 
@@ -116,7 +118,8 @@ def _rpu(**options: Any) -> None:
     say(_forecast(config, len(data), speed * workers, minutes))
     if options["forecast"]:
         return
-    with started(*(options[str(option.name)] for option in ENGINE)) as (executor, workers):
+    engine = started(out, **{str(option.name): options[str(option.name)] for option in ENGINE})
+    with following(options["track"], out), engine as (executor, workers):
         result = rpu(
             data, config, out, method=method, settings=settings, precision=options["precision"],
             protocol=None if options["protocol"] == "none" else options["protocol"],

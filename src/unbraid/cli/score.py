@@ -10,7 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from unbraid.cli._files import writing, written
+from unbraid.cli._bands import BANDS, print_bands, scores_shown
+from unbraid.cli._files import beside, writing, written
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
 from unbraid.cli._tables import console, plain_table
@@ -20,11 +21,14 @@ from unbraid.metrics import PROTOCOLS, ScoreTable, score
 from unbraid.metrics.code_files import CodeTable, read_codes
 from unbraid.metrics.scoring import encoded
 from unbraid.pictures.matrices import save_matrices
+from unbraid.runs.remote import is_remote
 from unbraid.runs.run import Run
+from unbraid.studies.bands import bands_of, data_of
 from unbraid.training.encoders import is_reference, load_encoder
 
 WORTH_SAYING = 5.0  # seconds
 SHOWN = 40  # codes whose values `--details` prints; the file has all
+LEFT_OUT, UNDEFINED = "continuous", "–"  # cells without a value
 
 
 @click.command("score")
@@ -47,6 +51,7 @@ SHOWN = 40  # codes whose values `--details` prints; the file has all
 @click.option("--details", is_flag=True, help="Also print the values per factor and per code.")
 @click.option("--out", type=PATH, help="The file to write.  [default: SOURCE.scores.json]")
 @click.option("--update", is_flag=True, help="Replace the scores that a run keeps, instead of writing a file.")
+@click.option("--bands", type=click.Choice(BANDS), default="main", help="Say where scores lie among known models.")
 @click.option("--importance", is_flag=True, help="Also draw the factor-by-code matrices, beside the scores.")
 def command(
     source: str,
@@ -68,22 +73,26 @@ def command(
     details: bool,
     out: Path | None,
     update: bool,
+    bands: str,
     importance: bool,
 ) -> None:
     """Score an encoder, the codes of a file, or a run.
 
     SOURCE is an encoder (FILE.py:NAME, a TorchScript or an ONNX file), scored on --data; an .npz, .csv, .parquet or
     .h5ad file of codes and factors; or the folder of a run. Beside each score stand those of noise (the same codes
-    shuffled) and of perfect codes (one per factor) on the same rows.
+    shuffled) and of perfect codes (one per factor) on the same rows. Below them is where the main scores lie among
+    those of models that studies trained on the same data, and what papers printed.
     """
-    run = Run(Path(source)) if Path(source).is_dir() else None
-    if update and (run is None or out is not None):
-        raise InputError("--update is for a run, and without --out")
+    run = Run(source) if Path(source).is_dir() or is_remote(source) else None
+    if update and (run is None or run.source is not None or out is not None):
+        raise InputError("--update is for a run in a folder of yours, and without --out")
     typed = read_types(types)
+    known: Any = None if run is None else data_of(run)
     if is_reference(source):
         if data is None:
             raise InputError(f"{source} is an encoder; say which data to score it on with --data")
         opened = _opened(data, resolution, settings)
+        known = opened.opened
         table = _encode(source, opened, seed, samples, batch, device, typed, _listed(ignore))
     elif data is not None:
         raise InputError(f"--data is for encoders (FILE.py:NAME, TorchScript, ONNX); {source} is not one")
@@ -96,7 +105,9 @@ def command(
         table.codes, table.factors, table.test, protocol, seed, chosen, confidence,
         types=typed, baseline=baseline, code_names=table.code_names, announce=_announce,
     )  # fmt: skip
+    scores.data = None if typed else known
     _print_scores(scores)
+    print_bands(bands_of(scores, method=run.config.method if run else None, only=scores_shown(bands)))
     if details:
         _print_details(scores)
     if run is not None and update:
@@ -104,7 +115,7 @@ def command(
         with writing(path):
             run.score_again(scores)
     else:
-        path = out or _beside(source, run, data)
+        path = out or _default(source, data, run)
         with written(path) as part:
             part.write_text(json.dumps(scores.record(details=True), indent=1) + "\n")
     click.echo(path)
@@ -156,17 +167,14 @@ def codes_of(run: Run, ignore: Sequence[str] = ()) -> CodeTable:
     return CodeTable(codes, [str(code) for code in range(codes.shape[1])], columns)
 
 
-def _beside(source: str, run: Run | None, data: str | None) -> Path:
-    """Where scores go by default: a file named after the source, beside it, and never in the folder of a run."""
+def _default(source: str, data: str | None, run: Run | None) -> Path:
+    """Where scores go by default: those of an encoder into the current folder, others beside their source."""
     if data is not None:
         file, _, name = source.rpartition(":") if ".py:" in source else (source, "", "")
         return Path(f"{Path(file).stem}{'.' if name else ''}{name}.{data}.scores.json")
-    path = Path(source).resolve()
-    if run is None and (path.parent / "config.json").exists():
-        return path.parent.with_name(f"{path.parent.name}.{path.name}.scores.json")
-    return (
-        Path(source).parent / f"{path.name}.scores.json" if run is None else path.with_name(f"{path.name}.scores.json")
-    )
+    if run is not None and run.source is not None:
+        return Path(f"{run.outputs}.scores.json")
+    return beside(Path(source), ".scores.json")
 
 
 def _announce(seconds: float) -> None:
@@ -177,19 +185,15 @@ def _announce(seconds: float) -> None:
 def _print_scores(scores: ScoreTable) -> None:
     """Print one line per score, with those of noise and of perfect codes and its interval where it has them."""
     console.print(scores.size, highlight=False)
-    names = [name for name in scores if not name.endswith((".low", ".high"))]
-    bounded, compared = any(name.endswith(".low") for name in scores), bool(scores.noise)
-    table = plain_table(
-        "score", "value", *(["noise", "perfect"] if compared else []), *(["low", "high"] if bounded else [])
-    )
-    for name in names:
-        cells = [scores.noise.get(name), scores.perfect.get(name)] if compared else []
-        cells += [scores[f"{name}.{end}"] for end in ("low", "high")] if bounded else []
-        table.add_row(name, f"{scores[name]:.4f}", *("" if cell is None else f"{cell:.4f}" for cell in cells))
+    heads, cells = scores.rows()
+    table = plain_table(*heads)
+    for row in cells:
+        table.add_row(*row)
     console.print(table)
+    click.echo(scores.columns)
     rows = ", ".join(f"{count:,} {name}" for name, count in scores.samples.items())
     click.echo(f"protocol {scores.protocol}, seed {scores.seed}, rows: {rows}")
-    if compared and len(set(scores.baseline_rows.values())) > 1:
+    if len(set(scores.baseline_rows.values())) > 1:
         fewest = min(scores.baseline_rows.values())
         fewer = [metric for metric, count in scores.baseline_rows.items() if count == fewest]
         click.echo(f"noise and perfect codes on {fewest:,} training rows for {', '.join(fewer)}")
@@ -209,8 +213,11 @@ def _print_details(scores: ScoreTable) -> None:
     if per_factor:
         table = plain_table("per factor", *scores.names)
         for name, values in per_factor:
-            table.add_row(name, *map(_cell, values.values()))
+            without = {factor for part in name.split(".") for factor in scores.without.get(part, ())}
+            table.add_row(name, *(_cell(value, factor in without) for factor, value in values.items()))
         console.print(table)
+        if scores.without:
+            click.echo(f"{LEFT_OUT}: the metric cannot use such a factor; if it has few values: --types NAME=ordered")
     if per_code:
         table = plain_table("per code", *(name for name, _ in per_code))
         for code in scores.code_names[:SHOWN]:
@@ -218,7 +225,13 @@ def _print_details(scores: ScoreTable) -> None:
         console.print(table)
         if len(scores.code_names) > SHOWN:
             click.echo(f"… and {len(scores.code_names) - SHOWN:,} more codes, in the file")
+    if any(None in values.values() for _, values in per_code):
+        click.echo(f"{UNDEFINED}: not defined, because the code does not vary")
 
 
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
+def _cell(value: float | None, left_out: bool = False) -> str:
+    if left_out:
+        return LEFT_OUT
+    if isinstance(value, int):
+        return str(value)
+    return UNDEFINED if value is None else f"{value:.4f}"

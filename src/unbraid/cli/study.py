@@ -6,14 +6,16 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.live import Live
 from rich.table import Table
 
-from unbraid.cli._engine import started
+from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._group import PATH, Group, say
 from unbraid.cli._tables import console, plain_table
+from unbraid.cli._tracking import TRACK, following
 from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError, printable
 from unbraid.jobs.job import Job, ordered
@@ -32,38 +34,33 @@ def command() -> None:
 @command.command("run")
 @click.argument("name", metavar="NAME|PATH")
 @click.option("--scale", default="smoke", help="smoke, desk, paper, or another that the study has.")
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where to run.")
-@click.option("--workers", type=int, help="Jobs at a time.  [default: the cores of this machine, or of the cluster]")
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
 @click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs, such as 17 or 0-99, and what they need.")
 @click.option("--retry", type=click.Choice(["failed"]), help="Run failed jobs again.")
 @click.option("--verify", is_flag=True, help="Read every file of finished jobs, even where nothing seems changed.")
-@click.option("--memory-limit", type=float, metavar="GB", help="Memory that each local worker may use.")
-@click.option("--address", help="A Ray cluster's address.  [default: one on this machine]")
-@click.option("--gpus-per-job", type=float, default=0.0, help="Share of a GPU for a job on Ray.")
+@click.option("--memory-limit", type=float, metavar="GB", help="Memory that each job may use, locally or on SLURM.")
 def run(
     name: str,
     scale: str,
-    engine: str,
-    workers: int | None,
     out: Path | None,
     numbers: str | None,
     retry: str | None,
     verify: bool,
     memory_limit: float | None,
-    address: str | None,
-    gpus_per_job: float,
+    track: str | None,
+    **engine: Any,
 ) -> None:
     """Run the missing jobs of a study. If it is stopped or killed, run it again."""
-    if workers is not None and workers < 1:  # before anything is written
-        raise InputError(f"workers is {workers}; expected at least 1")
+    if engine["workers"] is not None and engine["workers"] < 1:  # before anything is written
+        raise InputError(f"workers is {engine['workers']}; expected at least 1")
     opened = open_study(name)
     jobs = opened.jobs(scale)
     chosen = _chosen(jobs, numbers)
     folder = StudyFolder(out or _default_out(opened, scale))
     try:
         folder.begin(opened.name, scale, jobs, opened.modules[0].key if opened.modules else None)
-        with started(engine, workers, address, gpus_per_job, opened.modules, memory_limit) as (executor, count):
+        placed = started(folder.out, modules=opened.modules, memory_limit=memory_limit, **engine)
+        with following(track, folder.out), placed as (executor, count):
             result = run_jobs(
                 chosen,
                 folder.out,
@@ -80,6 +77,9 @@ def run(
     if result.states["failed"]:
         say("`unbraid runs` shows why jobs failed; `--retry failed` runs them again")
         raise click.exceptions.Exit(1)
+
+
+run.params += [*ENGINE, TRACK]
 
 
 def _default_out(opened: Study, scale: str) -> Path:

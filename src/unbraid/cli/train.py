@@ -10,6 +10,7 @@ import click
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
 from unbraid.cli._methods import MethodGroup
+from unbraid.cli._tracking import TRACK
 
 if TYPE_CHECKING:  # `unbraid train --help` does without torch
     from unbraid.methods import Method
@@ -27,6 +28,7 @@ _OPTIONS = [
     click.Option(["--every"], type=int, default=100, help="Steps between two lines of the log."),
     click.Option(["--checkpoint-seconds"], type=float, default=30.0, help="Time between two checkpoints."),
     click.Option(["--evaluate-every"], type=int, help="Also score every so many steps, into scores.jsonl."),
+    TRACK,
 ]
 
 

@@ -56,7 +56,7 @@ def export_onnx(run: Run, out: Path | None = None) -> list[Path]:
         parts.append(("decoder", method.decode, codes, "codes", "images"))
     written = []
     for name, function, example, given, result in parts:
-        path = (out or run.folder) / f"{name}.onnx"
+        path = (out or run.outputs) / f"{name}.onnx"
         with replacing(path) as part:
             _write(_Function(method, function).eval(), example, part, given, result)
             session = onnxruntime.InferenceSession(str(part), providers=["CPUExecutionProvider"])

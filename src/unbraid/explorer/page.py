@@ -21,6 +21,7 @@ from unbraid.errors import InputError
 from unbraid.explorer.content import Content, content_of, thumbnail
 from unbraid.runs.folder import unlinked
 from unbraid.runs.names import read_names
+from unbraid.runs.remote import is_remote
 from unbraid.runs.run import Run
 from unbraid.runs.table import find_runs
 
@@ -87,8 +88,9 @@ def contents_of(
 
 def _default(runs: Any, chosen: Sequence[Run]) -> Path:
     if len(chosen) == 1:
-        return chosen[0].folder / "explorer.html"
-    return (Path(runs) if isinstance(runs, Path | str) else Path()) / "explorer.html"
+        return chosen[0].outputs / "explorer.html"
+    folder = isinstance(runs, Path | str) and not is_remote(runs)
+    return (Path(runs) if folder else Path()) / "explorer.html"
 
 
 def large_parts(contents: Sequence[Content]) -> str:

@@ -19,6 +19,7 @@ from unbraid.progress import progress
 from unbraid.runs.folder import Folder, job_folders, now
 from unbraid.runs.kept_code import keep, take
 from unbraid.runs.lease import holder, is_leased, lease
+from unbraid.runs.tracking import Tracking, active, tracked
 
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")
@@ -26,8 +27,8 @@ TALLIED = (*FINISHED, "running", "remaining")
 DEATHS = 3  # a job whose process dies this often in a row has failed
 
 
-def work(job: Job, out: Path) -> str:
-    """Do one job in this process, and give its final state.
+def work(job: Job, out: Path, tracking: Tracking | None = None) -> str:
+    """Do one job in this process, its runs followed by a tracker, and give its final state.
 
     Or `taken` where another process works on it, and `waiting` where another has queued again a job that it needs.
     """
@@ -49,7 +50,8 @@ def work(job: Job, out: Path) -> str:
         started, clock = now(), time.monotonic()
         try:
             folder = study.open(job)
-            job.execute(folder.folder, [study.folder(other) for other in job.needs])
+            with tracked(tracking):
+                job.execute(folder.folder, [study.folder(other) for other in job.needs])
             if study.state(job) not in FINISHED:  # a training run sets its own
                 seconds = round(time.monotonic() - clock, 1)
                 folder.set_state("done", started=started, seconds=seconds, finished=now())
@@ -200,7 +202,7 @@ class _Queue:
             if (state := self.study.state(job)) in FINISHED:
                 self.finish(job, state)
             else:
-                self.running[executor.submit(work, job, self.study.out.absolute())] = job
+                self.running[executor.submit(work, job, self.study.out.absolute(), active())] = job
 
     def settle(self, job: Job, future: Future[str]) -> None:
         """Act on the result of `work`."""

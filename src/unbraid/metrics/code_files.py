@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unbraid.data.atomic import kind_of
 from unbraid.data.labels import Labels, as_labels, together
 from unbraid.data.reading import read_arrays
 from unbraid.data.tables import read_table
@@ -55,8 +56,10 @@ def read_codes(
     codes are `X`, or the one entry of `obsm` that `codes` names. `ignore` leaves out factors and codes. In `codes` and
     `ignore` a name may have wildcards: `z*`. Factors keep their types: see `unbraid.data.labels`.
     """
-    if not path.is_file():
+    if not path.exists():
         raise InputError(f"{path} does not exist; expected a run folder, or a file of {', '.join(FORMATS)}")
+    if not path.is_file():
+        raise InputError(f"{path} is {kind_of(path.stat().st_mode)}; expected a run, or a file of {', '.join(FORMATS)}")
     suffix = path.suffix.lower()
     if suffix == ".npz":
         if factors:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from unbraid.errors import InputError, nearest
 from unbraid.metrics._arrays import Array
 from unbraid.metrics.protocols import METRICS
 
+SHOWN = 6  # codes whose names `columns` gives
 _PACKAGES = ("unbraid", "numpy", "scipy", "scikit-learn", "lightgbm")  # scores depend on their versions
 
 
@@ -48,6 +51,12 @@ class ScoreTable(dict[str, float]):
         """The training rows that the noise and perfect values of each metric were computed on."""
         self.absent: dict[str, str] = {}
         """Why a metric of the protocol has no score."""
+        self.without: dict[str, set[str]] = {}
+        """The continuous factors that a metric could not use, and has no values for."""
+        self.settings: dict[str, Mapping[str, Any]] = {}
+        """The settings of each metric, defaults included, by the name that its scores begin with."""
+        self.data: Mapping[str, Any] | None = None
+        """The `name`, `resolution` and `settings` of the data that an encoder was scored on; None for codes."""
 
     def __missing__(self, name: str) -> float:
         metric = name.partition(".")[0]
@@ -63,11 +72,52 @@ class ScoreTable(dict[str, float]):
         counts = ((len(self.code_names), "code"), (len(self.names), "factor"), (self.samples.get("all", 0), "row"))
         return ", ".join(f"{count:,} {word}{'' if count == 1 else 's'}" for count, word in counts)
 
+    @property
+    def columns(self) -> str:
+        """`"codes: z0, z1, z2; factors: shape (classes), scale, x (ordered)"`."""
+        kinds = groupby(zip(self.names, self.types, strict=True), key=lambda factor: factor[1])
+        factors = ", ".join(f"{', '.join(name for name, _ in group)} ({kind})" for kind, group in kinds)
+        names = self.code_names
+        shown = [*names[:SHOWN], f"… {names[-1]}"] if len(names) > SHOWN + 1 else names
+        return f"codes: {', '.join(shown)}; factors: {factors}"
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Headings, and one row of text per score: its value, what noise and perfect codes score, and its interval."""
+        heads = ["score", "value"]
+        heads += ["noise", "perfect"] if self.noise else []
+        heads += ["low", "high"] if (bounded := any(name.endswith(".low") for name in self)) else []
+        rows = []
+        for name, value in self.items():
+            if not name.endswith((".low", ".high")):
+                cells = [value, *([self.noise.get(name), self.perfect.get(name)] if self.noise else [])]
+                cells += [self[f"{name}.low"], self[f"{name}.high"]] if bounded else []
+                rows.append([name, *("" if cell is None else f"{cell:.4f}" for cell in cells)])
+        return heads, rows
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table, how it was made, and the notes."""
+        heads, rows = self.rows()
+        head = "".join(f"<th>{name}</th>" for name in heads)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        lines = [
+            f"{self.columns}; protocol {self.protocol}, seed {self.seed}",
+            *(f"note: {note}" for note in self.notes),
+        ]
+        about = "<br>".join(html.escape(line) for line in (lines if self.names else lines[1:]))
+        return f"<div>{self.size}</div><table><tr>{head}</tr>{body}</table><div>{about}</div>"
+
+    def bands(self, data: str | None = None, resolution: int | None = None, method: str | None = None) -> Any:
+        """Where the scores lie among those of the desk studies' models and of papers; see `unbraid.bands_of`."""
+        import unbraid  # its public name, imported on first use: metrics do not depend on studies
+
+        return unbraid.bands_of(self, data, resolution, method)
+
     def details(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Values per factor and per code: metric -> array -> name -> value, None for a value that does not exist."""
         tables: dict[str, dict[str, dict[str, float | None]]] = {}
         for metric, name, labels, array in self._vectors():
-            cells = [None if not np.isfinite(value) else float(value) for value in array.astype(np.float64)]
+            kind = float if array.dtype.kind == "f" else int  # counts, and the numbers of codes
+            cells = [kind(value) if np.isfinite(value) else None for value in array.astype(np.float64)]
             tables.setdefault(metric, {})[name] = dict(zip(labels, cells, strict=True))
         return tables
 
@@ -89,6 +139,8 @@ class ScoreTable(dict[str, float]):
             record["codes"] = len(self.code_names)
         if self.absent:
             record["absent"] = self.absent
+        if self.without:
+            record["without"] = {metric: sorted(factors) for metric, factors in self.without.items()}
         if self.noise:
             record |= {"noise": self.noise, "perfect": self.perfect, "baseline_rows": self.baseline_rows}
         if details:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # scores that any code informative about a single factor decides
 _DECIDED = ("dci.disentanglement", "modularity", "beta_vae_score", "factor_vae_score", "infomec.infom", "med")
 BASELINE = 2_000  # training rows for the baselines of metrics that fit models
+ABOVE = 0.01  # of a score over that of perfect codes that is worth a note
 RESAMPLED, FEWEST = 8, 500  # a bootstrap sample has an eighth of the rows, but at least 500
 
 
@@ -92,13 +93,17 @@ def score(
     chosen = _selected(as_protocol(protocol), metrics)
     seed = "generator" if isinstance(rng, np.random.Generator) else str(rng)
     rng = generator(rng)
+    opened = None
     if is_encoder(codes):
         if test is not None:
             raise InputError("test is for codes; an encoder's codes are split")
+        data_set = _as_data(factors)
         codes, factors = encoded(
-            codes, factors, rng, preprocess=preprocess, batch=batch, device=device, samples=samples, types=types
+            codes, data_set, rng, preprocess=preprocess, batch=batch, device=device, samples=samples, types=types
         )
+        opened = None if types else data_set.opened
     elif hasattr(codes, "obs") and hasattr(codes, "X"):
+        code_names = getattr(codes, "var_names", None) if code_names is None else code_names
         codes, factors = _annotated(codes, factors)
     named = names is not None or hasattr(factors, "names") or _has_names(factors)
     columns = _code_names(codes) if code_names is None else [str(name) for name in code_names]
@@ -110,18 +115,23 @@ def score(
     if len(columns) != width:
         raise InputError(f"there are {len(columns)} names for {width} codes; expected one per code")
     table = ScoreTable(chosen.name, seed, sizes, data.labels.names, columns, data.labels.types)
+    table.data = opened
     work = _Work(sets, data.labels, named)
     rounds = 1 + (resamples if confidence is not None else 0) + (2 if baseline else 0)
     by_name = isinstance(protocol, str) and metrics is None
     partly: dict[int, list[str]] = {}
-    parts, present = chosen.parts(), list[Part]()
+    parts, present, unconverged = chosen.parts(), list[Part](), list[str]()
+    table.settings = {prefix + label(part.metric): part.full for part in parts for prefix in part.prefixes}
     if announce is not None:
         announce(_forecast(parts, work, baseline, resamples if confidence is not None else 0))
     with progress("scoring", rounds * len(parts)) as advance, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seeds = _Seeds(rng)
         for part in parts:
+            before = len(caught)
             measured = work.measure(part, seeds[part.metric])
+            if any(_is_convergence(warning) for warning in caught[before:]):
+                unconverged.append(label(part.metric))
             advance(note=part.metric)
             if measured.error is not None:
                 if not by_name:
@@ -130,6 +140,7 @@ def score(
                 continue
             for column in measured.dropped:
                 partly.setdefault(column, []).append(label(part.metric))
+                table.without.setdefault(label(part.metric), set()).add(data.labels.names[column])
             present.append(part)
             table |= measured.scores
             table.arrays |= {prefix + label(part.metric): measured.arrays for prefix in part.prefixes}
@@ -138,8 +149,17 @@ def score(
         if baseline:
             _baselines(table, present, work, rng, advance)
     table.notes = [*data.notes, *_notes(table, data, partly)]
-    table.notes += sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
+    if unconverged:
+        notes = f"{', '.join(dict.fromkeys(unconverged))}: some fits stopped before they converged"
+        table.notes.append(f"{notes}, so these scores may be slightly low")
+    others = [one for one in caught if issubclass(one.category, UserWarning) and not _is_convergence(one)]
+    table.notes += sorted({" ".join(str(warning.message).split()) for warning in others})
     return table
+
+
+def _is_convergence(warning: warnings.WarningMessage) -> bool:
+    """Whether scikit-learn says, in several lines, that a fit ran out of iterations."""
+    return warning.category.__name__ == "ConvergenceWarning"
 
 
 def is_encoder(codes: Any) -> bool:
@@ -159,13 +179,19 @@ def encoded(
     types: Mapping[str, str] | None = None,
 ) -> tuple[Array, Labels]:
     """The codes of an encoder and the labels of the data, some of another type than the data says."""
-    from unbraid.training.representation import as_data, represent
+    from unbraid.training.representation import represent
 
-    opened = as_data(data)
+    opened = _as_data(data)
     if not opened.names:
         raise InputError("this data has no factors; there is nothing to score against")
     coded = represent(encoder, opened, rng, samples=samples, batch=batch, preprocess=preprocess, device=device)
     return coded.codes.numpy(), opened.labels_at(coded.rows).retyped(types or {})
+
+
+def _as_data(data: Any) -> Any:
+    from unbraid.training.representation import as_data
+
+    return as_data(data)
 
 
 def _annotated(table: Any, factors: Any) -> tuple[Any, Any]:
@@ -388,7 +414,18 @@ def _notes(table: ScoreTable, data: _Data, partly: Mapping[int, Sequence[str]]) 
     if decided and len(table.names) - len(constant) == 1:
         which = "a single factor" if not constant else "a single factor that varies"
         notes.append(f"with {which} {', '.join(decided)} cannot distinguish codes")
+    if above := [name for name, perfect in table.perfect.items() if _higher(name) and table[name] > perfect + ABOVE]:
+        notes.append(
+            f"{', '.join(above)}: above what perfect codes score, which is a reference and not the maximum "
+            "(one code per factor, its values as numbers at one scale)"
+        )
     return notes
+
+
+def _higher(score: str) -> bool:
+    """Whether higher is better, by the metric that a score is of."""
+    metrics = [METRICS[part] for part in score.split(".") if part in METRICS]
+    return bool(metrics) and metrics[0].better == "higher"
 
 
 def _intervals(
@@ -473,8 +510,13 @@ def _perfect(factors: Array) -> Array:
     return np.asarray(codes / np.where(spread > 0, spread, 1))
 
 
+def forecast(protocol: ProtocolLike, size: Size) -> float:
+    """What scoring by a protocol costs on one core of a desk machine, roughly, in seconds."""
+    return sum(METRICS[part.metric].seconds(size, part.settings) for part in as_protocol(protocol).parts())
+
+
 def _forecast(parts: Sequence[Part], work: _Work, baseline: bool, resamples: int) -> float:
-    """What scoring costs on one core of a desk machine, roughly, in seconds."""
+    """The same for one call of `score`, with its baselines and resamples."""
     codes, factors = work.sets.train
     kinds = zip(work.labels.types, factors.T, strict=True)
     values = sum(1 if kind == "continuous" else len(np.unique(column)) for kind, column in kinds)

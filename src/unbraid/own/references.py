@@ -17,7 +17,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from unbraid.errors import InputError, nearest
-from unbraid.own import sources
+from unbraid.own import cells, sources
 from unbraid.own.sources import KEY, Source
 
 _REFERENCE = re.compile(rf"(.+\.py)(?::([A-Za-z_]\w*(?:\.\w+)*))?(?:@([0-9a-f]{{{KEY}}}))?")
@@ -144,7 +144,11 @@ def _matches(tree: Any) -> Iterator[re.Match[str]]:
 
 def code_digest(kind: type) -> str | None:
     """The key of the code of a class that was imported from a source; None of a class from an ordinary module."""
-    return _source_of(sys.modules[kind.__module__])[0].key if sources.imported_here(kind.__module__) else None
+    return (
+        _source_of(sys.modules[kind.__module__], kind.__qualname__)[0].key
+        if sources.imported_here(kind.__module__)
+        else None
+    )
 
 
 def _named(source: Source, file: str, name: str) -> str:
@@ -181,15 +185,24 @@ def _of_object(value: Any) -> str:
         module, name = _variable(value)
     if module is None:
         raise InputError(f"{value!r} is not a variable of a Python file; expected one at the top level of a file")
-    return _named(*_source_of(module), name)
+    return _named(*_source_of(module, name), name)
 
 
-def _source_of(module: ModuleType) -> tuple[Source, str]:
-    source = sources.of_module(module)
-    if source is None:
-        what = "a notebook or a prompt" if module.__name__ == "__main__" else f"the module {module.__name__}"
-        raise InputError(f"your code is in {what}, which is not a file; put it into one, such as mine.py")
-    return source
+def _source_of(module: ModuleType, name: str) -> tuple[Source, str]:
+    """The source of a module and its file there; for a notebook, of the cells that define a name."""
+    if (found := sources.of_module(module)) is not None:
+        return found
+    if module.__name__ != "__main__":
+        raise InputError(f"your code is in the module {module.__name__}, which is not a file; put it into one")
+    top = name.partition(".")[0]
+    text = cells.defining(top, cells.cells(module))
+    if text is None:
+        raise InputError(
+            f"{top} was typed at a prompt that keeps no copy of it; put it into a file, such as mine.py, and import it "
+            "(in a notebook, `%%writefile mine.py` as the first line of the cell does that)"
+        )
+    source = Source.typed(f"notebook_{top}.py", text)
+    return source, source.main
 
 
 def _variable(value: Any) -> tuple[ModuleType | None, str]:
@@ -199,6 +212,10 @@ def _variable(value: Any) -> tuple[ModuleType | None, str]:
             for name, other in list(vars(module).items()):
                 if other is value and name in _assigned(module):
                     return module, name
+    main = sys.modules["__main__"]
+    for name in cells.assigned(cells.cells(main)):
+        if vars(main).get(name) is value:
+            return main, name
     return None, ""
 
 

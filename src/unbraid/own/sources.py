@@ -78,6 +78,17 @@ class Source:
             _READ[file] = {name: before[name] for name in source.files}, source
         return source
 
+    @classmethod
+    def typed(cls, name: str, text: str) -> Source:
+        """The source of what was typed, as if it were a file of this name in the current folder."""
+        folder = Path.cwd()
+
+        def read(file: str) -> bytes | None:
+            neighbour = folder / file
+            return text.encode() if file == name else neighbour.read_bytes() if neighbour.is_file() else None
+
+        return cls(folder, name, _closure(name, read, _searched(folder, name)))
+
     def part(self, file: str) -> tuple[Source, str]:
         """The source of one of its files and the file's name in it: as if that file had been read by itself.
 
@@ -136,10 +147,10 @@ class Source:
         except InputError:
             raise
         except (Exception, SystemExit) as error:
-            line = self._line(error)
+            line = self.line_of(error)
             raise InputError(f"{path} cannot be imported: {line}{type(error).__name__}: {error}") from error
 
-    def _line(self, error: BaseException) -> str:
+    def line_of(self, error: BaseException) -> str:
         """Where in its files an error arose, where that is known."""
         known = {str(self.folder / name): name for name in self.files}
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in known]

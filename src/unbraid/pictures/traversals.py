@@ -91,7 +91,7 @@ def show(run: Run, data: FactorData | None = None, out: Path | None = None, rng:
     a decoder only umap.png.
     """
     rng = generator(rng)
-    out, method, title, representation = out or run.folder, run.method(), run.title, run.representation()
+    out, method, title, representation = out or run.outputs, run.method(), run.title, run.representation()
     if not method.decodes:
         return [save_umap(representation, out / "umap.png", rng, title=title)]
     shown, names = latents(representation), _names(run)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+
+Array = np.ndarray[Any, Any]
 
 DIGITS = 6
 """Digits that a score must have to tell its run: one that is short, such as 0.5, may be another run's by chance."""
@@ -30,18 +33,25 @@ class Dots:
         return {str(folder): row for row, folder in enumerate(self.runs.get("run", []))}
 
     @cached_property
-    def _by_score(self) -> dict[float, set[int]]:
-        rows: dict[float, set[int]] = {}
-        for name in self.runs.columns:
-            if str(name).startswith("scores."):
-                values = pd.to_numeric(self.runs[name], errors="coerce").to_numpy(float, na_value=np.nan)
-                for row in np.flatnonzero(np.isfinite(values)):
-                    rows.setdefault(float(values[row]), set()).add(int(row))
-        return rows
+    def _scores(self) -> tuple[Array, Array]:
+        """All scores of all runs in order, and the row of each."""
+        names = [name for name in self.runs.columns if str(name).startswith("scores.")]
+        columns = [pd.to_numeric(self.runs[name], errors="coerce").to_numpy(float, na_value=np.nan) for name in names]
+        table = np.stack(columns) if columns else np.zeros((0, len(self.runs)))
+        _, rows = np.nonzero(np.isfinite(table))
+        values = table[np.isfinite(table)]
+        order = np.argsort(values)
+        return values[order], rows[order].astype(np.int32)
+
+    def _with_score(self, value: float) -> set[int]:
+        """The rows of the runs that have this score."""
+        values, rows = self._scores
+        first, last = np.searchsorted(values, value, "left"), np.searchsorted(values, value, "right")
+        return set(rows[first:last].tolist())
 
     def _scored(self, x: float, y: float) -> int | None:
         """The only run with both scores, or with one of them where the other is no run's: it is a place on the page."""
-        found = [rows for value in (x, y) if _long(value) and (rows := self._by_score.get(value))]
+        found = [rows for value in (x, y) if _long(value) and (rows := self._with_score(value))]
         rows = set.intersection(*found) if found else set()
         return rows.pop() if len(rows) == 1 else None
 

@@ -70,11 +70,15 @@ class _Marks:
 def laid_out(drawing: Drawing) -> Iterator[LaidOut]:
     """Put the parts of a drawing in place once for all formats; each would do so by itself, and draw twice for it."""
     engine = drawing.get_layout_engine()
+    for axis in (one for axes in drawing.axes for one in (axes.xaxis, axes.yaxis)):
+        if not axis.get_label_text():
+            axis.set_label_coords(0, 0)  # else Matplotlib measures all ticks whenever it looks where no words would go
     clouds = [cloud for axis in drawing.axes for cloud in axis.collections if isinstance(cloud, PathCollection)]
     if sum(len(np.asarray(cloud.get_offsets())) for cloud in clouds) > MANY:
         for cloud in clouds:
             cloud.set_rasterized(True)
-    drawing.draw_without_rendering()
+    if engine is not None:
+        engine.execute(drawing)
     drawing.set_layout_engine(None)
     try:
         yield LaidOut(drawing, drawing.get_tightbbox().padded(_MARGIN))

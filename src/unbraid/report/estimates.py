@@ -412,16 +412,14 @@ def _spearman(x: Array, y: Array) -> _Correlation | None:
     count = len(a)
     if count < 4:
         return None
-    lower = [np.asarray((one > one[:, None]) + 0.5 * (one == one[:, None])) for one in (a, b)]
-    for matrix in lower:
-        np.fill_diagonal(matrix, 0)  # [i, j]: what leaving out model i takes off the rank of model j
-    ranks = [matrix.sum(0) - (count - 1) / 2 for matrix in lower]
-    totals = [-rank - matrix.sum(1) for rank, matrix in zip(ranks, lower, strict=True)]
+    orders = [_Order.of(one) for one in (a, b)]
+    ranks = [order.ranks for order in orders]
 
     def covariance(i: int, j: int) -> Array:
         """Of the ranks without each model, times the number of others."""
-        changes = -lower[i] @ ranks[j] - lower[j] @ ranks[i] + (lower[i] * lower[j]).sum(1)
-        return np.asarray(ranks[i] @ ranks[j] - ranks[i] * ranks[j] + changes - totals[i] * totals[j] / (count - 1))
+        # leaving out a model takes 1 off the rank of each that is above it, and 1/2 off those that tie with it
+        changes = orders[i].above_both(orders[j]) - orders[i].sums_above(ranks[j]) - orders[j].sums_above(ranks[i])
+        return np.asarray(ranks[i] @ ranks[j] - ranks[i] * ranks[j] + changes - (count - 1) / 4)
 
     scale = math.sqrt(float(ranks[0] @ ranks[0]) * float(ranks[1] @ ranks[1]))
     if scale == 0:
@@ -441,6 +439,65 @@ def _spearman(x: Array, y: Array) -> _Correlation | None:
     freedom = float((sizes - 1).sum())
     variance = (PRIOR / (count - 3) + freedom * float(parts.sum())) / (PRIOR + freedom)
     return _Correlation(value, scaled, variance, PRIOR + _freedom(parts, sizes - 1.0), int(sizes.min()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """The order of n values. What is summed over the values above one counts half for those that tie with it."""
+
+    order: Array
+    first: Array
+    """Where in the order the values begin that tie with each; it is itself one of them."""
+    after: Array
+    """And where they end."""
+
+    @classmethod
+    def of(cls, values: Array) -> _Order:
+        order = np.argsort(values, kind="stable")
+        first, after = (np.searchsorted(values, values, side, sorter=order) for side in ("left", "right"))
+        return cls(order, first, after)
+
+    @property
+    def ranks(self) -> Array:
+        """Around 0."""
+        return np.asarray((self.first + self.after - len(self.order)) / 2)
+
+    def sums_above(self, weights: Array) -> Array:
+        """For each value the sum of the weights of those above it."""
+        sums = np.append(np.cumsum(weights[self.order][::-1])[::-1], 0.0)
+        return np.asarray((sums[self.first] + sums[self.after] - weights) / 2)
+
+    def above_both(self, other: _Order) -> Array:
+        """For each value how many are above it in both orders: those that tie in one count 1/2, in both 1/4."""
+        if other is self:
+            return np.asarray(len(self.order) - self.after + (self.after - self.first - 1) / 4)
+        places = np.empty(len(self.order), int)
+        places[other.order] = np.arange(len(self.order))
+        counts = [
+            _count_above(places[self.order], here, there)
+            for here in (self.first, self.after)
+            for there in (other.first, other.after)
+        ]
+        return np.asarray((sum(counts) - 1) / 4)
+
+
+def _count_above(places: Array, here: Array, there: Array) -> Array:
+    """For each pair (here, there), how many of `places[here:]` are at least `there`; of a permutation `places`.
+
+    The places are cut into blocks; a table has the counts of the blocks, and the rest is at most one block.
+    """
+    count = len(places)
+    width = math.isqrt(count) + 1
+    blocks = -(-count // width)
+    padded = np.full(blocks * width + width, -1)
+    padded[:count] = places
+    table = np.zeros((blocks + 1, count + 1), int)
+    table[np.arange(count) // width, places] = 1
+    table = table[::-1, ::-1].cumsum(0).cumsum(1)[::-1, ::-1]
+    block = -(-here // width)
+    window = here[:, None] + np.arange(width)
+    rest = (padded[window] >= there[:, None]) & (window < (block * width)[:, None])
+    return np.asarray(table[block, there] + rest.sum(1))
 
 
 def _with_seeds(there: Array) -> Array:
@@ -590,12 +647,13 @@ class _Ranks:
 # Any other statistic
 
 
-def jackknife(statistic: Callable[[Array], float], values: Array) -> Estimate:
+def jackknife(statistic: Callable[[Array], Any], values: Array, *, stacked: bool = False) -> Estimate:
     """Any smooth statistic of values (groups, seeds, …); its interval leaves out one seed of a group at a time.
 
     Groups are data sets or settings, each of which the statistic has to take as a whole, such as by the mean over its
     seeds: it gets the values with NaN in place of what is left out. It must not hang on a maximum or a median, of whose
-    spread leaving out one value says nothing. From three seeds per group on.
+    spread leaving out one value says nothing. From three seeds per group on. A statistic that is `stacked` also takes
+    several tables at once (tables, groups, seeds, …) and gives a number for each, which is faster.
     """
     values = np.asarray(values, float)
     there = np.isfinite(values).reshape(*values.shape[:2], -1).any(2)
@@ -604,10 +662,10 @@ def jackknife(statistic: Callable[[Array], float], values: Array) -> Estimate:
     if not math.isfinite(value) or not len(groups) or sizes[groups].min() < SEEDS:
         return Estimate(value)
 
-    def without(group: int, seed: int) -> float:
-        kept = values.copy()
-        kept[group, seed] = np.nan
-        return float(statistic(kept))
+    def without(group: int, seeds: Array) -> Array:
+        tables = np.repeat(values[None], len(seeds), 0)
+        tables[np.arange(len(seeds)), group, seeds] = np.nan
+        return np.asarray(statistic(tables) if stacked else [float(statistic(table)) for table in tables])
 
     parts = _left_out(there, without)
     if not np.isfinite(parts).all():
@@ -616,11 +674,11 @@ def jackknife(statistic: Callable[[Array], float], values: Array) -> Estimate:
     return Estimate(value, value - half, value + half, seeds=int(sizes[groups].min()))
 
 
-def _left_out(there: Array, without: Callable[[int, int], float]) -> Array:
+def _left_out(there: Array, without: Callable[[int, Array], Array]) -> Array:
     """The variance that the seeds of each group bring to a number, from what it is without each of them."""
     parts = []
     for group in np.flatnonzero(there.any(1)):
-        replicates = [without(int(group), int(seed)) for seed in np.flatnonzero(there[group])]
+        replicates = without(int(group), np.flatnonzero(there[group]))
         parts.append((len(replicates) - 1) ** 2 / len(replicates) * float(np.var(replicates, ddof=1)))
     return np.array(parts)
 
@@ -648,10 +706,10 @@ def probability_beats_random(scores: Array, *, same_metric: bool, same_data: boo
     if not math.isfinite(value) or sizes.min() < SEEDS:
         return Estimate(value)
 
-    def without(data: int, seed: int) -> float:
-        kept = there.copy()
-        kept[data, seed] = False
-        return _mean_of_pairs(table, kept)
+    def without(data: int, seeds: Array) -> Array:
+        kept = np.repeat(there[None], len(seeds), 0)
+        kept[np.arange(len(seeds)), data, seeds] = False
+        return np.array([_mean_of_pairs(table, one) for one in kept])
 
     parts = _left_out(there, without)
     if not np.isfinite(parts).all():

@@ -34,7 +34,7 @@ from unbraid.jobs.results import Results, flat, read_results
 from unbraid.pictures.names import data_name, data_order
 from unbraid.runs.folder import Folder, job_folders
 from unbraid.runs.run import Run
-from unbraid.runs.table import load_runs, run_row
+from unbraid.runs.table import by_column, load_runs, run_row
 
 Array = np.ndarray[Any, Any]
 Describe = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -108,8 +108,9 @@ class RunTable:
                     by_id[name] |= {f"scores.{score}": value for score, value in scores.items()}
             for name, lines in results.tables.items():
                 tables.setdefault(name, []).extend({"job": path.name, **line} for line in lines)
-        rows = [{**row, **describe(row)} for row in rows]
-        frame = pd.DataFrame([{name: row[name] for name in row if not name.startswith("job.")} for row in rows])
+        for row in rows:
+            row |= describe(row)
+        frame = by_column(rows, lambda name: not name.startswith("job."))
         frames = {name: pd.DataFrame(lines) for name, lines in tables.items()}
         return cls(frame, frames, folder, identity=tuple(identity), faults=tuple(faults))
 

@@ -86,7 +86,7 @@ class Folder:
     def set_state(self, state: str, **details: Any) -> None:
         """Write its state, with the versions of the libraries and digests of the files that no longer change."""
         assert state in STATES
-        content = {"state": state, **details, "versions": versions(), "commit": commit()}
+        content = {"state": state, "versions": versions(), "commit": commit(), **details}
         if state != "queued":
             settled = [path for path in self._results() if state != "running" or path.name in self.lasting]
             content["files"] = {path.name: _stamp(path) for path in settled}

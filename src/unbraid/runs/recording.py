@@ -17,8 +17,10 @@ from unbraid.data import FactorData, catalogue
 from unbraid.errors import InputError, shown
 from unbraid.methods import GROUP, METHODS, Method, build
 from unbraid.metrics import METRICS, Protocol, ProtocolLike, ScoreTable, as_protocol, score
+from unbraid.metrics.declaration import Size
 from unbraid.metrics.elbo import evidence, held_out_errors
 from unbraid.metrics.protocols import SAMPLED, refer_protocol
+from unbraid.metrics.scoring import forecast
 from unbraid.own import keys_in, label, refer, refer_all
 from unbraid.progress import progress
 from unbraid.runs.folder import now
@@ -26,6 +28,7 @@ from unbraid.runs.identity import full_settings, plain, run_id
 from unbraid.runs.lease import NoLocksError, holder, lease
 from unbraid.runs.run import LEASE, SCORE_LOG, Run, RunConfig
 from unbraid.runs.stopping import deferred
+from unbraid.runs.tracking import Follower, Tracking, active
 from unbraid.training.device import resolve_device, resolve_precision
 from unbraid.training.loop import DivergedError, step_seed
 from unbraid.training.loop import train as steps_of
@@ -57,6 +60,7 @@ def train(
     say: Say = lambda line: None,
     on_report: OnReport | None = None,
     evaluate_every: int | None = None,
+    track: str | None = None,
     **settings: Any,
 ) -> Run:
     """Train a method and keep everything in the folder `out` (by default `runs/METHOD-DATA-ID`).
@@ -72,7 +76,8 @@ def train(
     `steps` counts those of both. It must have been made with `keep_state`. `id` is that of the job that the run is,
     by default of the job `Train` with the same arguments. `say` gets each message for the user. `on_report(run, step,
     terms)` is called with each line of the log. Every `evaluate_every` steps, a multiple of `every`, the codes are
-    scored; `run.score_log` has these scores. Neither changes the run.
+    scored; `run.score_log` has these scores. `track` names a tracker that follows the run: `tensorboard`, `trackio`,
+    `wandb` or `mlflow`, or `NAME=FOLDER`. None of the three changes the run.
     """
     steps, seed = need_whole("steps", steps, 1, MOST_STEPS), need_whole("seed", seed)
     every = need_whole("every", every, 1)
@@ -104,6 +109,9 @@ def train(
     check_needs(method, learner.needs, opened)
     name = f"{label(method)}-{label(config.data['data'])}"
     run = Run(out if out is not None else Path("runs") / f"{name}-{config.id}")
+    tracking = active() if track is None else Tracking.of(track, run.folder.absolute().parent)
+    if track is not None and tracking is not None:
+        tracking.prepare()
     if changes := changed_code(run, config, name):
         say(changes)
     try:
@@ -112,7 +120,8 @@ def train(
         with _alone(run, say):
             run.begin(config, opened)
             if not _finished(run, config, say):  # another process may have trained it meanwhile
-                watch = _Watch(every, checkpoint_seconds, say, on_report, evaluate_every)
+                follower = None if tracking is None else Follower(tracking, say)
+                watch = _Watch(every, checkpoint_seconds, say, on_report, evaluate_every, follower)
                 _execute(run, config, learner, opened, parent, protocol, watch, keep_state)
     except OSError as error:
         raise InputError(f"cannot write to {run.folder}: {error.strerror or error}") from error
@@ -128,6 +137,15 @@ class _Watch:
     say: Say
     on_report: OnReport | None
     evaluate_every: int | None
+    follower: Follower | None
+
+    def report(self, run: Run, step: int, terms: dict[str, float]) -> None:
+        for hear in (self.on_report, self.follower):
+            if hear is not None:
+                hear(run, step, dict(terms))
+
+    def evaluates(self, step: int) -> bool:
+        return self.evaluate_every is not None and step % self.evaluate_every == 0
 
 
 MOST_STEPS = 10**12
@@ -216,6 +234,8 @@ def _execute(
             run.finish(method, representation, keep_state and resumable)
             run.set_state("running", step=config.steps, **progressed())
         if protocol is not None:
+            if data.names:
+                watch.say(_scoring(data, representation, as_protocol(protocol)))
             table = _scores(config, method, data, representation, as_protocol(protocol))
             if table:
                 run.save_scores(table)
@@ -227,6 +247,9 @@ def _execute(
         trace = None if isinstance(error, InputError) else traceback.format_exc()
         run.set_state("failed", reason=f"{type(error).__name__}: {error}", traceback=trace, **progressed())
         raise
+    finally:
+        if watch.follower is not None:
+            watch.follower.close(run)
 
 
 def _trained(run: Run, method: Method, steps: int) -> Representation | None:
@@ -261,26 +284,29 @@ def _steps(
     yield dict(run.last_terms()), True
     clock = time.monotonic()
     what = f"training {label(config.method)}"
-    with deferred(watch.say) as stopped, progress(what, config.steps, delay=0) as advance:
-        advance(step)
-        for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=watch.every):
-            advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
-            step = report.step
-            run.append_log(report.step, report.terms)
-            last = report.step == config.steps
-            if protocol is not None and watch.evaluate_every and not report.step % watch.evaluate_every and not last:
-                codes = represent(method, data, step_seed(config.seed, 0, "represent"), samples=config.samples)
-                run.append_log(report.step, _scores(config, method, data, codes, as_protocol(protocol)), SCORE_LOG)
-            if watch.on_report is not None:
-                watch.on_report(run, report.step, dict(report.terms))
-            due = stopped() or (time.monotonic() - clock >= watch.checkpoint_seconds and not last)
-            if due:
-                run.save_checkpoint(method)
-                clock = time.monotonic()
-            yield report.terms, due
-            if stopped():
-                watch.say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
-                break
+    while step < config.steps:  # once, or again after a signal whose handler returns
+        with deferred(watch.say) as stopped, progress(what, config.steps, delay=0) as advance:
+            advance(step)
+            for report in steps_of(method, data, steps=config.steps, seed=config.seed, every=watch.every):
+                advance(report.step - step, note="  ".join(f"{name} {v:.4g}" for name, v in report.terms.items()))
+                step = report.step
+                run.append_log(report.step, report.terms)
+                last = report.step == config.steps
+                if protocol is not None and watch.evaluates(step) and not last:
+                    codes = represent(method, data, step_seed(config.seed, 0, "represent"), samples=config.samples)
+                    scores = _scores(config, method, data, codes, as_protocol(protocol))
+                    run.append_log(report.step, scores, SCORE_LOG)
+                    if watch.follower is not None:
+                        watch.follower.scored(run, report.step, scores)
+                watch.report(run, report.step, report.terms)
+                due = stopped() or (time.monotonic() - clock >= watch.checkpoint_seconds and not last)
+                if due:
+                    run.save_checkpoint(method)
+                    clock = time.monotonic()
+                yield report.terms, due
+                if stopped():
+                    watch.say(f"stopped at step {step} of {config.steps}, which is saved in {run.folder}")
+                    break
 
 
 def _take_over(start: Run, method: Method, steps: int) -> int:
@@ -294,6 +320,18 @@ def _take_over(start: Run, method: Method, steps: int) -> int:
         method.steps = taken
     method.hp = hp
     return taken
+
+
+def _scoring(data: FactorData, representation: Representation, protocol: Protocol) -> str:
+    """What is scored when training is over, and how long that takes."""
+    count, codes = representation.codes.shape
+    rows = min(protocol.train, count * protocol.train // (protocol.train + protocol.test))
+    size = Size(rows, codes, len(data.names), sum(data.sizes))
+    seconds = forecast(protocol, size)
+    if representation.logvar is not None and protocol.sampled:
+        seconds += forecast(protocol.sampled, size)
+    by = ", ".join(map(label, protocol.metrics)) if protocol.name == "own" else f"protocol {protocol.name}"
+    return f"trained; scoring {codes} codes of {count:,} images by {by}, about {max(1, round(seconds))} s on one core"
 
 
 def _scores(

@@ -38,18 +38,19 @@ from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
 from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
-from unbraid.errors import InputError, MissingError, printable
-from unbraid.methods import Method, Spec, build
+from unbraid.errors import InputError, MissingError, nearest, printable
+from unbraid.methods import METHODS, Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
 from unbraid.own import keys_in, label, remember, trusted
-from unbraid.own.references import references_in, without_keys
+from unbraid.own.references import references_in, unkept, without_keys
 from unbraid.runs import samples, weights
 from unbraid.runs.folder import Folder, unlinked
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
 from unbraid.runs.lease import NoLocksError, is_leased
 from unbraid.runs.moved_data import SETTING, at, named_path, places
+from unbraid.runs.remote import NEEDED, is_remote, located
 from unbraid.training.representation import Representation
 
 if TYPE_CHECKING:
@@ -209,9 +210,20 @@ class Run(Folder):
     # What it is
 
     def __init__(self, folder: Path | str, trust: bool = False) -> None:
-        """With `trust`, code and files that a run from elsewhere names are used like those of one's own runs."""
-        super().__init__(folder)
+        """`folder`, or `hf://user/name` for a run on the Hugging Face Hub, or `reference/NAME` for one of the package.
+
+        With `trust`, code and files that a run from elsewhere names are used like those of one's own runs.
+        """
+        remote = is_remote(folder)
+        super().__init__(located(folder, check_stranger) if remote else folder)
         self.trust = trust
+        self.source = str(folder) if remote else None
+        """The name of a run that is not in a folder of the user's."""
+
+    @property
+    def outputs(self) -> Path:
+        """Where pictures and pages about it are written by default: its folder, or one of its name here."""
+        return self.folder if self.source is None else Path(self.source.partition("@")[0].rpartition("/")[2])
 
     def begin(self, config: RunConfig, data: FactorData) -> None:
         """Write the config, or see that the folder holds the same one, and clear what a kill left half written."""
@@ -305,15 +317,19 @@ class Run(Folder):
             )
         return data
 
-    @property
-    def _opened(self) -> dict[str, Any]:
-        """How its data was opened."""
-        record = self.read_json("config")
+    def opened_data(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The name, resolution and settings of its data as its config states them."""
         check(self.path("config"), record, {"opened": optional(OBJECT)})
         opened: dict[str, Any] | None = record["opened"]
         if opened is None:
             raise InputError(f"{self.folder} was trained on data made in Python; pass that data")
         check(f"{self.path('config')}: opened", opened, _OPENED)
+        return opened
+
+    @property
+    def _opened(self) -> dict[str, Any]:
+        """How its data was opened."""
+        opened = self.opened_data(self.read_json("config"))
         admit(self.folder, opened, self.trust)
         return opened
 
@@ -416,6 +432,14 @@ class Run(Folder):
         trained = {name: value for name, value in method.state_dict().items() if not name.startswith("training.")}
         with replacing(self.path("model")) as part:
             weights.save(trained, part)
+        self.save_codes(representation)
+        previous.unlink(missing_ok=True)
+        newest.with_name(_NEW).unlink(missing_ok=True)  # left by a kill between its writing and its naming
+        if not keep_state:
+            newest.unlink(missing_ok=True)
+
+    def save_codes(self, representation: Representation, compressed: bool = False) -> None:
+        """Write the codes with their factors and rows."""
         smallest = np.min_scalar_type(-max(representation.sizes, default=1))  # the whole numbers that hold all values
         arrays: dict[str, Any] = {
             "codes": representation.codes.numpy(),
@@ -428,11 +452,7 @@ class Run(Folder):
             columns = np.arange(representation.codes.shape[1])
             arrays["groups"] = np.stack([np.isin(columns, group) for group in representation.groups])
         with replacing(self.path("codes")) as part, part.open("wb") as file:
-            np.savez(file, **arrays)
-        previous.unlink(missing_ok=True)
-        newest.with_name(_NEW).unlink(missing_ok=True)  # left by a kill between its writing and its naming
-        if not keep_state:
-            newest.unlink(missing_ok=True)
+            (np.savez_compressed if compressed else np.savez)(file, **arrays)
 
     def drop_state(self) -> None:
         """Remove the state that another run could begin with."""
@@ -467,6 +487,12 @@ class Run(Folder):
         groups = None if masks is None else [columns.nonzero().flatten().tolist() for columns in masks]
         return Representation(codes, factors, rows, spec.names, spec.sizes, groups, tensors.get("logvar"), whole)
 
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Publish it on the Hugging Face Hub as `user/name`, and give its address; see `unbraid.push_to_hub`."""
+        import unbraid  # its public name, imported on first use: runs do not depend on model cards
+
+        return unbraid.push_to_hub(self, name, **options)
+
     def explore(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write a page with sliders about it, and give its path; `options` are those of `unbraid.explore`."""
         import unbraid  # its public name, imported on first use: runs do not depend on the explorer
@@ -492,6 +518,42 @@ class Run(Folder):
         self.seal()
 
 
+def check_stranger(folder: Path) -> None:
+    """An InputError where a folder that somebody published is not that of a finished run of built-in parts."""
+    run = Run(folder)
+    record = run.read_json("config")
+    config, spec = run.config, run.spec
+    if named := [*unkept(record), *references_in(record)]:
+        raise InputError(f"config.json names code of its author's: {named[0]}; expected built-in methods and data")
+    if config.method not in METHODS:
+        raise InputError(f"config.json: there is no method '{config.method}'{nearest(config.method, METHODS)}")
+    if record.get("opened") is not None:
+        opened = run.opened_data(record)
+        if opened["name"] not in catalogue.CATALOGUE:
+            raise InputError(f"config.json: there is no data set '{opened['name']}'")
+        for setting, path in catalogue.user_paths(opened).items():
+            raise InputError(f"config.json points to a file of this machine: {setting} is '{path}'")
+    state = run.state
+    if state["state"] != "done":
+        raise InputError(f"the run is {state['state']}, not done")
+    if unlisted := [name for name in NEEDED if name != "state.json" and name not in state.get("files", {})]:
+        raise InputError(f"state.json has no checksum of {unlisted[0]}")
+    if faults := run.faults(thorough=True, names=[path.name for path in folder.iterdir()], state=state):
+        raise InputError(faults[0])
+    if run.path("scores").exists():
+        check(run.path("scores"), run.read_json("scores"), {"scores": TERMS, "protocol": WORD})
+    weighed = run.path("model").stat().st_size
+    with suppress(NotImplementedError), torch.device("meta"):  # a model without memory; not every method has one
+        model = build(config.method, spec, config.settings).state_dict()
+        if sum(one.numel() for name, one in model.items() if not name.startswith("training.")) > weighed:
+            raise InputError(
+                f"config.json asks for a model with more numbers than model.safetensors has bytes: {weighed:,}"
+            )
+    run.restore(build(config.method, spec, config.settings))
+    if run.path("codes").exists():
+        run.representation()
+
+
 _CODES = ("codes", "factors", "rows", "logvar", "groups")
 
 
@@ -514,5 +576,9 @@ def _check_codes(path: Path, declared: Mapping[str, Declared], spec: Spec) -> No
 
 @checked
 def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool = False) -> Method:
-    """The trained method of a run, on any device. With `trust`, also where its code has not been run here before."""
+    """The trained method of a run, on any device. With `trust`, also where its code has not been run here before.
+
+    `folder` is that of a run, `hf://user/name` for one on the Hugging Face Hub, or `reference/NAME` for one that comes
+    with the package.
+    """
     return Run(folder, trust).method(device)

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from traceback import extract_tb
-from types import FunctionType
 from typing import TYPE_CHECKING
 
 from unbraid.data.reading import one_line
@@ -121,12 +120,16 @@ def _from_source(source: Source) -> Study:
 
     def report(runs: RunTable) -> list[Section] | None:
         own = getattr(module, "report", None)
-        return None if own is None else list(own(runs.frame, runs.folder))
+        with _naming(source, "report(runs, folder)"):
+            return None if own is None else list(own(runs.frame, runs.folder))
 
     def jobs(scale: str) -> Sequence[Job]:
-        with relative_to(path.parent):
-            found: Sequence[Job] = module.jobs(scale)
-            return found
+        with relative_to(path.parent), _naming(source, f"jobs('{scale}')"):
+            given = list(module.jobs(scale))
+        strange = next((job for job in given if not isinstance(job, Job)), None)
+        if strange is not None:
+            raise InputError(f"{path}: jobs('{scale}') gives a {type(strange).__name__}; expected jobs, such as Train")
+        return given
 
     title = str(getattr(module, "TITLE", path.stem))
     return Study(path.name, title, scales, _jobs(jobs, scales), table, report, (source,))
@@ -164,18 +167,21 @@ def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Ca
     def jobs(scale: str) -> list[Job]:
         if scale not in scales:
             raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
-        try:
-            return list(function(scale))
-        except InputError:
-            raise
-        except Exception as error:  # the study may be the user's own
-            code = function.__code__ if isinstance(function, FunctionType) else None
-            file = code.co_filename if code else ""
-            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
-            where = f"{file}, line {lines[-1]}: " if lines else ""
-            raise InputError(f"{where}jobs('{scale}') raised {type(error).__name__}: {one_line(error)}") from error
+        return list(function(scale))
 
     return jobs
+
+
+@contextmanager
+def _naming(source: Source, call: str) -> Iterator[None]:
+    """Turn what a call of the user's own code raises into an InputError that names the line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        where = source.line_of(error) or f"{source.main}: "
+        raise InputError(f"{source.folder}/{where}{call} raised {type(error).__name__}: {one_line(error)}") from error
 
 
 def write_report(
@@ -213,6 +219,8 @@ def write_report(
     if not (folder / "study.json").exists():
         if keep is not None:
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
+        if readme is not None:
+            raise InputError(f"{folder} holds no study; only a study's report has verdicts for a README")
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
         if (own := search_sections(folder)) is not None:
@@ -230,6 +238,8 @@ def write_report(
     explorers = _explorers(runs, out, explore)
     named = (study.baseline, study.chosen_by) if study else (None, None)
     choice = baseline or _scored(runs, "method", named[0]), chosen_by or _scored(runs, "score", named[1])
+    if own is None and readme is not None:
+        raise InputError(f"{folder} holds a study without a report of its own, and so without verdicts for a README")
     if own is None:
         return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
     assert study is not None

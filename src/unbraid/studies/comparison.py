@@ -11,7 +11,7 @@ import itertools
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,11 @@ from unbraid.jobs.training import Train
 from unbraid.methods import GROUP, METHODS, Method, build, method_class
 from unbraid.metrics import PROTOCOLS, Protocol, ProtocolLike, as_protocol, score
 from unbraid.metrics.elbo import evidence
+from unbraid.metrics.overview import USUAL
+from unbraid.metrics.scoring import forecast
 from unbraid.own import keys_in, label, refer
 from unbraid.pictures.names import method_name
+from unbraid.progress import progress
 from unbraid.runs.folder import Folder
 from unbraid.runs.kept_code import admit
 from unbraid.training.loop import train
@@ -48,6 +51,9 @@ CAPACITY = 3  # a capacity that grows with training has grown when a third of it
 FEWEST = 100  # steps below which a comparison says nothing
 PAGE = 30.0  # seconds for the page
 SPARE = 0.9  # of the minutes asked for, to plan with
+TRIAL = 1.5  # seconds that a method is trained to measure its speed
+STARTED = 6.0  # seconds until a worker has begun
+OPENED = 3.0  # seconds to open data, build a method and take its first steps
 
 
 @dataclass(frozen=True)
@@ -224,7 +230,7 @@ class Speed:
     """Seconds to encode and score."""
 
 
-def measure(model: Train, scoring: bool, seconds: float = 1.5) -> Speed:
+def measure(model: Train, scoring: bool, seconds: float = TRIAL) -> Speed:
     """Train a model for a moment, and encode and score it if asked to."""
     data = model.open()
     method = build(model.method, data, model.settings)
@@ -260,9 +266,22 @@ class Forecast:
             (method, data): executor.submit(measure, comparison.model(method, data), method == comparison.methods[0])
             for data, method in pairs
         }
+        with progress("measuring speed", len(futures)) as advance:
+            for future in as_completed(futures.values()):
+                future.result()  # a trial that fails ends the others
+                advance()
         found = {pair: future.result() for pair, future in futures.items()}
         rest = {data: found[comparison.methods[0], data].rest for data in comparison.data}
         return cls({(method, data): Speed(one.step, rest[data]) for (method, data), one in found.items()}, workers)
+
+    @staticmethod
+    def duration(comparison: Comparison, workers: int) -> float:
+        """The seconds that measuring takes, roughly: nothing is known yet but what is measured."""
+        protocol, trials = as_protocol(comparison.scored_by()), len(comparison.methods) * len(comparison.data)
+        train = min(protocol.train, comparison.samples * protocol.train // (protocol.train + protocol.test))
+        scoring = forecast(protocol, dataclasses.replace(USUAL, rows=train))
+        work = trials * (OPENED + TRIAL) + len(comparison.data) * scoring
+        return STARTED + work / min(workers, trials)
 
     def seconds(self, jobs: Iterable[Job], steps: int | None = None) -> float:
         """Of all jobs that are models, on all workers, with the page."""

@@ -6,7 +6,10 @@ one that wants other sizes, channels or scales. A transformer takes each image a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,9 @@ from unbraid.training.device import resolve_device
 Encode = Callable[[Mapping[str, Tensor]], Encoding]
 """From a batch with uint8 `images` to their codes."""
 TORCH = (".pt", ".pth", ".ts", ".torchscript", ".jit")
+SIDES = (16, 28, 32, 48, 64, 84, 96, 112, 128, 160, 192, 224, 256, 299, 384)
+"""In pixels: what encoders usually take, to suggest where one fails."""
+PATIENCE = 5.0  # seconds to look for a shape that fits
 MODELS = (*TORCH, ".pt2", ".onnx")
 
 
@@ -130,12 +136,49 @@ def as_encode(encoder: Any, preprocess: Callable[[Tensor], Any] | None, device: 
         try:
             result = apply(images if preprocess is None else preprocess(images))
         except Exception as error:
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(".")
             shape = tuple(images.shape)
-            raise InputError(f"the encoder failed on images {shape}, floats in [0, 1]: {reason}") from error
+            remedy = _remedy(lambda tried: apply(tried if preprocess is None else preprocess(tried)), images, encoder)
+            raise InputError(f"the encoder failed on images {shape}, floats in [0, 1]: {reason}{remedy}") from error
         return result if isinstance(result, Encoding) else Encoding(_as_codes(result, len(images)))
 
     return encode
+
+
+def _remedy(apply: Callable[[Tensor], Any], images: Tensor, encoder: Any) -> str:
+    """What would make the images fit, from trying other shapes on two of them; nothing if none works."""
+    few, begun = images[:2], time.monotonic()
+    channels, side = few.shape[1], few.shape[-1]
+    for wanted, size in _shapes(channels, side, getattr(encoder, "n_features_in_", 0)):
+        if time.monotonic() - begun > PATIENCE:
+            break
+        with suppress(Exception), torch.no_grad():
+            _as_codes(apply(_shaped(few, wanted, size)), len(few))
+            steps = []
+            if size != side:
+                steps.append(f"open the data with resolution={size} (--resolution {size})")
+            if wanted != channels:
+                change = (
+                    "mean(1, keepdim=True)" if wanted == 1 else f"mean(1, keepdim=True).expand(-1, {wanted}, -1, -1)"
+                )
+                steps.append(f"let preprocess= or your function begin with images.{change}")
+            return f"; images ({wanted}, {size}, {size}) fit: {', and '.join(steps)}"
+    return ""
+
+
+def _shapes(channels: int, side: int, features: int) -> Iterator[tuple[int, int]]:
+    """Channels and sides to try: what a transformer was fitted on, other channels, other sides, both."""
+    others = [count for count in (3, 1) if count != channels]
+    for count in (channels, *others):
+        if features and (fitted := math.isqrt(features // count)) ** 2 * count == features:
+            yield count, fitted
+    yield from ((count, side) for count in others)
+    yield from ((count, size) for count in (channels, *others) for size in SIDES if size != side)
+
+
+def _shaped(images: Tensor, channels: int, side: int) -> Tensor:
+    images = images if images.shape[1] == channels else images.mean(1, keepdim=True).expand(-1, channels, -1, -1)
+    return nn.functional.interpolate(images, (side, side), mode="bilinear", antialias=True)
 
 
 def _as_array(images: Any) -> Any:
@@ -147,7 +190,8 @@ def _as_codes(result: Any, rows: int) -> Tensor:
     if hasattr(result, "toarray"):  # a sparse matrix
         result = result.toarray()
     if not isinstance(result, Tensor | np.ndarray):
-        remedy = "choose the codes: lambda images: encoder(images)[0]"
+        part = ".last_hidden_state[:, 0]" if hasattr(result, "last_hidden_state") else "[0]"  # as in Hugging Face
+        remedy = f"choose the codes: lambda images: encoder(images){part}"
         raise InputError(f"the encoder returned a {type(result).__name__}; expected codes (n, d), so {remedy}")
     codes = torch.as_tensor(result).detach().to("cpu", torch.float32)
     codes = codes[:, None] if codes.ndim == 1 else codes

@@ -19,17 +19,22 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
-from unbraid.errors import InputError
+from unbraid.errors import InputError, TerminatedError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.own import Source
 from unbraid.own.sources import sources_of
 from unbraid.progress import silence
+from unbraid.runs.stopping import be_patient
 
 THREADS = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
+
+GRACE = 60.0
+"""Seconds in which a worker that is asked to stop can save what it trains."""
 
 
 class NoWorkerError(BrokenExecutor, InputError):
@@ -54,7 +59,7 @@ class LocalExecutor(Executor):
         self.workers = workers
         self._context = multiprocessing.get_context("spawn")
         self._setup = (os.getpid(), sources_of(modules), memory_limit)
-        self._threads = dict.fromkeys(THREADS, str(threads))
+        self._threads = threads
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._processes: set[BaseProcess] = set()
         self._closed = self._cancelled = False
@@ -71,19 +76,34 @@ class LocalExecutor(Executor):
         return task.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the tasks finish, or with `cancel_futures` end the workers at once."""
+        """Let the tasks finish, or with `cancel_futures` stop the workers.
+
+        A worker that trains saves a checkpoint first. One that takes longer than `GRACE` is killed, and so are all at
+        once without `wait`, or where the wait is interrupted, as by a second Ctrl-C.
+        """
         if not self._closed:
             self._closed = True
             for _ in self._keepers:
                 self._tasks.put(None)
         if cancel_futures:
             self._cancelled = True
-            for process in list(self._processes):
-                process.kill()
+            try:
+                self._ask_to_stop(GRACE if wait else 0.0)
+            finally:
+                for process in list(self._processes):
+                    process.kill()
         if wait:
             for keeper in self._keepers:
                 keeper.join()
             atexit.unregister(self.shutdown)
+
+    def _ask_to_stop(self, grace: float) -> None:
+        """Send SIGTERM to the workers, and wait so many seconds for them."""
+        for process in list(self._processes):
+            process.terminate()
+        deadline = time.monotonic() + grace
+        for keeper in self._keepers:
+            keeper.join(max(0.0, deadline - time.monotonic()))
 
     def pids(self) -> list[int]:
         """The workers that are alive."""
@@ -123,19 +143,11 @@ class LocalExecutor(Executor):
     def _start(self) -> tuple[BaseProcess, Connection]:
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, *self._setup), daemon=False)
-        with _STARTING:  # a child reads these when it imports NumPy and PyTorch, before it runs any code of this module
-            before = {name: os.environ.get(name) for name in THREADS}
-            os.environ.update(self._threads)
+        with threads_of_children(self._threads):
             try:
                 process.start()
             except OSError as error:
                 raise NoWorkerError(f"a worker process cannot be started: {error.strerror or error}") from error
-            finally:
-                for name, value in before.items():
-                    if value is None:
-                        os.environ.pop(name, None)
-                    else:
-                        os.environ[name] = value
         there.close()
         self._processes.add(process)
         if self._cancelled:  # while it was starting
@@ -155,6 +167,25 @@ class LocalExecutor(Executor):
 
 
 _STARTING = threading.Lock()
+
+
+@contextmanager
+def threads_of_children(count: int) -> Iterator[None]:
+    """Processes that are started in the block have so many compute threads; this process keeps its own.
+
+    A child reads these variables when it imports NumPy and PyTorch, before it runs any code of this package.
+    """
+    with _STARTING:
+        before = {name: os.environ.get(name) for name in THREADS}
+        os.environ.update(dict.fromkeys(THREADS, str(count)))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
 
 
 @contextmanager
@@ -180,12 +211,27 @@ class _Task:
 
 
 def _serve(tasks: Connection, parent: int, modules: Sequence[Source], memory_limit: int | None) -> None:
-    """The life of a worker: take a task, do it, send the result, until there are no more or the parent has ended."""
+    """The life of a worker: it does tasks until there are no more, it is asked to stop, or the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.signal(signal.SIGTERM, _terminate)  # a training run saves a checkpoint first
+    be_patient()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     silence()  # the parent shows the progress
     if memory_limit is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
+    try:
+        _do_tasks(tasks, modules)
+    except TerminatedError:  # what it trained is saved
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise TerminatedError
+
+
+def _do_tasks(tasks: Connection, modules: Sequence[Source]) -> None:
+    """Take a task, do it, send the result, until there are no more."""
     fault: Exception | None = None
     try:
         for source in modules:
@@ -206,13 +252,15 @@ def _answer(task: bytes, fault: Exception | None) -> memoryview:
         if fault:
             raise fault
         return ForkingPickler.dumps((True, function(*args, **kwargs)))
+    except TerminatedError:
+        raise
     except BaseException as error:
-        return ForkingPickler.dumps((False, _sendable(error)))
+        return ForkingPickler.dumps((False, sendable(error)))
     finally:
         sys.stdout.flush()
 
 
-def _sendable(error: BaseException) -> Exception:
+def sendable(error: BaseException) -> Exception:
     """The error with its traceback as a note; if it cannot be pickled, another with the same words."""
     trace = traceback.format_exc()
     try:

@@ -20,7 +20,6 @@ from unbraid.report.estimates import (
     UNKNOWN,
     Array,
     Estimate,
-    average,
     difference,
     jackknife,
     mean,
@@ -251,40 +250,52 @@ def annealed_efficiency(models: Models) -> Numbers:
 
 
 def variance_shares(scores: Array, methods: Sequence[str]) -> Array:
-    """The shares of a score's variance that come from the method, the strength in it, and the seed (3,).
+    """The shares of a score's variance that come from the method, the strength in it, and the seed (…, 3).
 
-    Of scores (settings, seeds). Components of variance of the nested design, by the method of moments on the settings'
-    means; a negative component counts 0. NaN without two methods, two strengths of one of them, and two seeds.
+    Of scores (…, settings, seeds). Components of variance of the nested design, by the method of moments on the
+    settings' means; a negative component counts 0. NaN without two methods, two strengths of one of them, two seeds.
     """
-    count, means = np.isfinite(scores).sum(1), quietly(np.nanmean, scores, 1)
-    freedom = np.maximum(count - 1, 0).sum()
-    seed = np.nansum((scores - means[:, None]) ** 2) / freedom if freedom else math.nan
-    noise = seed / np.where(count > 0, count, np.nan)  # of a setting's mean, from the seed
-    groups = [np.array([name == method for name in methods]) & (count > 0) for method in dict.fromkeys(methods)]
-    groups = [group for group in groups if group.any()]
-    if len(groups) < 2:
-        return np.full(3, math.nan)
-    spread = [quietly(np.var, means[group], None, None, None, 1) - noise[group].mean() for group in groups]
-    several = [value for value, group in zip(spread, groups, strict=True) if group.sum() > 1]
-    strength = max(float(known_mean(several)), 0.0)
-    centres = np.array([means[group].mean() for group in groups])
-    below = float(np.mean([(strength + noise[group].mean()) / group.sum() for group in groups]))
-    parts = np.array([max(float(centres.var(ddof=1)) - below, 0.0), strength, seed])
-    return np.asarray(quietly(np.divide, parts, parts.sum()))
+    there, groups = (
+        np.isfinite(scores),
+        np.array([[name == method for method in dict.fromkeys(methods)] for name in methods]),
+    )
+    count = there.sum(-1)  # (…, settings)
+    used = count > 0
+    sizes = used @ groups.astype(int)  # (…, methods): settings
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.where(there, scores, 0).sum(-1) / np.maximum(count, 1)
+        squares = np.where(there, scores - means[..., None], 0) ** 2
+        seed = squares.sum((-1, -2)) / np.maximum(count - 1, 0).sum(-1)
+        noise = np.where(used, seed[..., None] / count, 0)  # of a setting's mean, from the seed
+        centres, noises = (np.where(used, values, 0) @ groups / sizes for values in (means, noise))
+        apart = np.where(used, means - np.where(sizes, centres, 0) @ groups.T, 0)
+        spread = np.where(sizes > 1, apart**2 @ groups / (sizes - 1) - noises, np.nan)
+        strength = np.maximum(known_mean(spread, -1), 0)
+        below = known_mean((strength[..., None] + noises) / sizes, -1)
+        method = np.maximum(_variance(centres) - below, 0)
+        parts = np.stack([method, strength, seed], -1)
+        return np.asarray(parts / parts.sum(-1, keepdims=True))
+
+
+def _variance(values: Array) -> Array:
+    """Of the values that are known, along the last axis; NaN of fewer than two."""
+    apart = values - known_mean(values, -1)[..., None]
+    return np.asarray(np.nansum(apart**2, -1) / (np.isfinite(values).sum(-1) - 1))
 
 
 def strength_over_method(models: Models) -> Numbers:
     """The strength's share of the variance minus the method's, mean over metrics, by data set."""
     names, metrics = [method for method, _ in models.settings], list(models.known(METRICS))
 
-    def statistic(scores: Array) -> float:
-        """Of scores (settings, seeds, metrics)."""
-        shares = [variance_shares(scores[..., index], names) for index in range(scores.shape[2])]
-        return average([part[1] - part[0] for part in shares])
+    def statistic(scores: Array) -> Array:
+        """Of scores (…, settings, seeds, metrics)."""
+        shares = variance_shares(np.moveaxis(scores, -1, -3), names)
+        return np.asarray(known_mean(shares[..., 1] - shares[..., 0], -1))
 
     numbers = {}
     for data in models.data_sets if metrics else ():
-        numbers[_on(data)] = jackknife(statistic, np.stack([models.scores(m, data) for m in metrics], 2))
+        scores = np.stack([models.scores(metric, data) for metric in metrics], 2)
+        numbers[_on(data)] = jackknife(statistic, scores, stacked=True)
     return numbers
 
 
