@@ -153,7 +153,7 @@ def test_discover_ends_with_a_table_a_model_and_a_page(
 ) -> None:
     draw(tmp_path / "pictures", 40)
     (tmp_path / "pictures" / "broken.png").write_bytes(b"no picture")
-    for name, value in {"PAGE": 57.0, "SHORTEST": 0.4, "LONGEST": 0.5, "START": 0.0}.items():
+    for name, value in {"PAGE": 57.0, "SHORTEST": 0.4, "LONGEST": 0.5, "START": 0.0, "TRAINED": 1}.items():
         monkeypatch.setattr(discovery, name, value)
     for name in ("ACTIVE", "TRUSTED"):
         monkeypatch.setattr(shared_factors, name, 0.0)
