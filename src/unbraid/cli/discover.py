@@ -127,15 +127,15 @@ def _plan(search: Search, minutes: float, pace: Pace) -> str:
     again = f", after {used:.0f} minutes of earlier calls" if search.stages else ""
     return (
         f"about {minutes - used:.0f} minutes{again}: {len(setup.members)} models of {setup.method} at "
-        f"{len(setup.strengths)} strengths on {pace.workers} workers, {1000 * pace.step:.0f} ms a step; half of the "
-        f"strengths continue, then one, to about {steps:,.0f} steps. Ctrl-C stops it with the "
+        f"{len(setup.strengths)} strengths on {pace.workers} workers, {1000 * pace.step:.0f} ms a step; half of "
+        f"them continue, then a quarter, to about {steps:,.0f} steps. Ctrl-C stops it with the "
         "best so far"
     )
 
 
 def _finish(found: Discovery | None, data: Pictures, target: Path, notes: list[str]) -> None:
     if found is None:
-        say("no model has learned anything yet; run the same command again to resume, or with more --minutes")
+        say("no model is trained far enough yet to say anything; run the same command again, with more --minutes")
         raise click.exceptions.Exit(1)
     for path in write_results(found, data, target, notes):
         click.echo(path)

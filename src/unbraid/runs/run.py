@@ -50,6 +50,7 @@ from unbraid.runs.kept_code import admit, keep
 from unbraid.runs.moved_data import SETTING, at, named_path, places
 from unbraid.runs.record import RunConfig, RunRecord
 from unbraid.runs.remote import NEEDED, is_remote, located
+from unbraid.training.device import resolve_device
 from unbraid.training.representation import Representation
 
 if TYPE_CHECKING:
@@ -487,4 +488,4 @@ def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool 
     `folder` is that of a run, `hf://user/name` for one on the Hugging Face Hub, or `reference/NAME` for one that comes
     with the package.
     """
-    return Run(folder, trust).method(device)
+    return Run(folder, trust).method(resolve_device(device))

@@ -16,6 +16,7 @@ from unbraid.data.schema import TERMS, check
 from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
 from unbraid.runs.record import RunRecord
+from unbraid.runs.remote import REFERENCE, is_remote, reference_folder
 
 if TYPE_CHECKING:
     from unbraid.runs.run import Run
@@ -33,6 +34,8 @@ def _folders(folder: Path | str) -> list[Path]:
 
     A folder that cannot be listed counts as a run, of which `run_row` says that it is damaged: it may hold some.
     """
+    if str(folder) == REFERENCE and is_remote(folder):
+        folder = reference_folder()
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is not a folder")
     found: list[str] = []
