@@ -3,9 +3,9 @@
     python bench/reference_models.py STUDY [--out src/unbraid/reference] [--arm FOLDER]
 
 Of each method on a data set it takes the model with the highest MIG (`shapes3d-beta_vae`), and of some also the one in
-the middle (`shapes3d-beta_vae-ordinary`). The study has no model on Arm3D: one is trained with the study's settings, in
-the folder of `--arm`, which another call takes up again. Weights are kept in half precision: a model is an error if a
-decoded pixel then differs by more than 1/255. Codes are a sample. Prints name, scores, the largest difference, size.
+the middle (`shapes3d-beta_vae-ordinary`). The study has no model on Arm3D: one is trained in the folder of `--arm`,
+which another call resumes. Weights are kept in half precision if no decoded pixel then differs by more than 1/255, else
+as they are. Codes are a sample. Prints name, MIG, the largest difference and size.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ CHOICES = (
     Choice("shapes3d", "annealed_vae"),
     Choice("dsprites", "beta_vae"),
     Choice("dsprites", "factor_vae"),
+    Choice("dsprites", "factor_vae", ordinary=True),
     Choice("dsprites", "beta_tc_vae"),
-    Choice("dsprites", "beta_tc_vae", ordinary=True),
     Choice("color_dsprites", "beta_tc_vae"),
 )
-ARM = Choice("arm3d", "beta_tc_vae")
+ARM = Choice("arm3d", "beta_vae")
 
 
 def finished(study: Path) -> dict[tuple[str, str], list[Run]]:
@@ -85,26 +85,30 @@ def finished(study: Path) -> dict[tuple[str, str], list[Run]]:
 
 
 def train_arm(folder: Path, **changes: object) -> Run:
-    """A model on Arm3D with the settings of the desk study."""
+    """A model on Arm3D with the settings of the desk study, except that a pixel counts ten times as much.
+
+    Its object has few pixels: with the weight of the study, the codes say little but where the camera and the arm are.
+    """
     desk = SCALES["desk"]
     protocol: ProtocolLike = desk.protocol
     options = {
         "steps": desk.steps, "resolution": desk.resolution, "samples": desk.samples, "protocol": protocol,
-        "precision": "fp32", **desk.shared, "beta": 4.0, **changes,
+        "precision": "fp32", **desk.shared, "pixel_weight": 40.0, "beta": 1.0,
+        **changes,
     }  # fmt: skip
     return unbraid.train(ARM.method, ARM.data, seed=0, out=folder, **options)  # type: ignore[arg-type]
 
 
 def make(run: Run, name: str, out: Path, codes: int = CODES) -> tuple[Run, float]:
-    """Write a model, and give it with the largest difference that half precision makes to a decoded pixel."""
-    with tempfile.TemporaryDirectory(dir=out.parent) as part:
-        packed = pack(run, Path(part) / name, codes, half=True)
-        check_stranger(packed.folder)
-        few = run.representation().codes[:CHECKED]
-        with torch.inference_mode():
+    """Write a model, and give it with the largest difference that its precision makes to a decoded pixel."""
+    few = run.representation().codes[:CHECKED]
+    with tempfile.TemporaryDirectory(dir=out.parent) as part, torch.inference_mode():
+        for half in (True, False):
+            packed = pack(run, Path(part) / str(half) / name, codes, half=half)
             difference = float((run.method().decode(few) - packed.method().decode(few)).abs().max())
-        if not difference <= STEP:
-            raise InputError(f"{name} decodes to pixels that differ by {difference:.4f}; expected at most {STEP:.4f}")
+            if difference <= STEP:
+                break
+        check_stranger(packed.folder)
         shutil.rmtree(out / name, ignore_errors=True)
         return Run(shutil.move(packed.folder, out / name)), difference
 
@@ -134,9 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     runs = finished(options.study)
     chosen = {choice.name: choice.run(runs.get((choice.data, choice.method), [])) for choice in CHOICES}
-    chosen[ARM.name] = train_arm(options.arm)
     total = sum(report(*make(run, name, options.out)) for name, run in chosen.items())
-    print(f"{len(chosen)} models, {total / 1e6:.1f} MB; expected at most {MOST / 1e6:.0f} MB")
+    total += report(*make(train_arm(options.arm), ARM.name, options.out))
+    print(f"{len(chosen) + 1} models, {total / 1e6:.1f} MB; expected at most {MOST / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

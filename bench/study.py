@@ -30,7 +30,7 @@ from unbraid.jobs.training import Train
 from unbraid.methods import Spec
 from unbraid.runs.folder import Folder, now
 from unbraid.runs.identity import NUMBERS
-from unbraid.runs.run import RunConfig
+from unbraid.runs.record import RunConfig
 from unbraid.studies.assumptions.study import jobs
 
 COLOURS = ("color_dsprites", "noisy_dsprites", "scream_dsprites", "cars3d", "shapes3d_official")

@@ -31,6 +31,7 @@ ELSEWHERE = {
     "docs/adding.md": "tests/own/test_adding.py follows it in a folder of its own",
     "docs/metrics/translation_difficulty.md": "tests/metrics/test_translation_difficulty.py does, smaller",
     "docs/metrics/variation_predictability.md": "tests/metrics/test_variation_predictability.py does, smaller",
+    "docs/hub.md": "tests/hub/test_hub.py does, with a local server",
     "docs/scoring.md": "its recipes fetch models; tests/training/test_encoders.py has their like",
     "docs/reference_code.md": "tests/studies/assumptions/test_reference.py reads such files",
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import os
 import posixpath
 import re
@@ -25,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 GATHERED = ROOT / "build" / "pages"  # docs_dir in mkdocs.yml
 STUDIES = ("assumptions", "multitask", "population", "contrastive", "intervention")
-EXPLORERS = ("shapes3d-beta_vae", "dsprites-beta_tc_vae", "arm3d-beta_vae")
+EXPLORERS = ("shapes3d-factor_vae", "dsprites-beta_tc_vae", "color_dsprites-beta_tc_vae")
 API = {
     "unbraid": "Score, train, load, explore",
     "unbraid.data": "Data sets and what wraps them",
@@ -111,7 +112,19 @@ def gather(reports: bool) -> None:
         path = GATHERED / "api" / f"{package}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text(reference(package, title))
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        page = GATHERED / "notebooks" / f"{path.stem}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(notebook(path))
+        shutil.copyfile(path, page.with_name(path.name))
     (GATHERED / "results.md").write_text(results(reports))
+
+
+def notebook(path: Path) -> str:
+    """A notebook as a page."""
+    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text())["cells"]]
+    parts = [text if kind == "markdown" else f"```python\n{text}\n```" for kind, text in cells]
+    return "\n\n".join([*parts, f"[This page as a notebook]({path.name})"]) + "\n"
 
 
 def results(reports: bool) -> str:

@@ -49,6 +49,13 @@ def test_a_command_imports_only_what_it_needs() -> None:
     assert not loaded("data", "list")[1] & {"pandas", "matplotlib", "sklearn", "lightgbm", "ray"}
 
 
+def test_a_table_of_runs_needs_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    text, modules = loaded("runs", str(tmp_path))
+    assert "damaged" in text
+    assert not modules & {"torch", "scipy", "matplotlib", "sklearn", "lightgbm", "ray"}
+
+
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_the_list_has_the_first_line_of_each_commands_help(name: str) -> None:
     command = cli.app.get_command(click.Context(cli.app), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -49,9 +50,14 @@ def test_one_command_ends_in_a_page_and_again_does_nothing(here: Here, tmp_path:
     states = {path: path.stat().st_mtime_ns for path in Path(out).glob("jobs/*/state.json")}
     assert len(states) == 6
     again = here(*TINY, "--out", out, "--baseline", "beta_tc_vae")
-    assert "resuming" in again.stderr
+    assert "comparison has a comparison of 4 steps for each model, which is resumed" in again.stderr
+    assert "6 models: 6 done\n" in again.stdout
     assert {path: path.stat().st_mtime_ns for path in states} == states
     assert "Differences from β-TCVAE" in page.read_text()
+    shutil.rmtree(next(iter(states)).parent)
+    rest = here(*TINY, "--out", out, "--forecast")
+    assert re.search(r"6 models: 5 done, 1 remaining, about \d+ minutes\n", rest.stdout)
+    assert len(list(Path(out).glob("jobs/*/state.json"))) == 5, "a forecast trains nothing"
     assert "all" in here("study", "status", out, "--once").stdout
 
 

@@ -230,7 +230,7 @@ def test_train_with_targets_of_ones_own(here: Here, tmp_path: Path) -> None:
     assert bad.returncode == 2
     assert bad.stderr == "unbraid: targets have 10 rows and the data has 2,880; expected one for each\n"
     assert "needs data with tasks" in here("train", "multitask", *TINY).stderr
-    assert "No such option '--tasks'" in here("train", "beta_vae", "--tasks", "3").stderr
+    assert "No such option" in here("train", "beta_vae", "--tasks", "3").stderr
 
 
 @pytest.mark.usefixtures("few_rows")

@@ -102,6 +102,14 @@ def test_trackio_holds_the_log_and_the_scores(plain: Run, tmp_path: Path, monkey
         tiny(tmp_path / "other", track=f"trackio={tmp_path / 'elsewhere'}")
 
 
+@pytest.mark.skipif(find_spec("wandb") is None, reason="wandb is not installed: pip install 'unbraid[wandb]'")
+def test_wandb_keeps_the_terms_of_an_offline_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    run = tiny(tmp_path / "run", track=f"wandb={tmp_path}", steps=20)
+    (file,) = tmp_path.glob(f"wandb/offline-run-*-{run.config.id}/run-{run.config.id}.wandb")
+    assert all(word in file.read_bytes() for word in (b"terms/loss", b"latents", run.folder.name.encode()))
+
+
 @pytest.mark.skipif(
     find_spec("mlflow") is None or find_spec("sqlalchemy") is None,
     reason="MLflow is not installed: pip install 'unbraid[mlflow]'",
@@ -121,14 +129,15 @@ def test_mlflow_holds_the_log_the_scores_and_the_settings(
                  for name, history in histories.items()}, plain)  # fmt: skip
     assert tracked.info.status == "FINISHED"
     assert tracked.info.run_name == f"run-{run.config.id}"
-    assert tracked.data.params["settings.beta"] == str(run.config.settings["beta"])
+    assert tracked.data.params["beta"] == str(run.config.settings["beta"])
 
 
 def test_settings_are_flat(plain: Run) -> None:
     settings = settings_of(plain)
     assert settings["method"] == "beta_vae"
-    assert settings["data.data"] == "dsprites"
-    assert settings["settings.latents"] == 4
+    assert settings["data"] == "dsprites"
+    assert settings["resolution"] == 16
+    assert settings["latents"] == 4
     assert settings["id"] == plain.config.id
 
 

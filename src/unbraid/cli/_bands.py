@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
-
-import click
-
-from unbraid.studies.bands import SHOWN
 
 BANDS = ("main", "all", "none")
 """Of which scores that is said."""
+MAIN = ("mig", "dci.disentanglement", "factor_vae_score", "sap")
 
 
 def scores_shown(which: str) -> Collection[str] | None:
-    """Their names; None for all."""
-    return {"main": SHOWN, "all": None}.get(which, ())
-
-
-def print_bands(bands: Any) -> None:
-    """Print one line per score, and what the scores were compared with."""
-    if text := "\n".join(bands) if isinstance(bands, list) else str(bands):
-        click.echo(text)
+    """The names of the scores; None for all."""
+    return {"main": MAIN, "all": None}.get(which, ())

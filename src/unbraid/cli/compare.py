@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from unbraid.cli._tables import console, plain_table
 from unbraid.cli._tracking import TRACK, following
 from unbraid.errors import InputError
 from unbraid.jobs.schedule import run as run_jobs
+from unbraid.jobs.schedule import tally
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.own import known, label
 from unbraid.pictures.names import method_name
@@ -89,12 +91,13 @@ def command(
                 measured = Forecast.measured(plan, executor, workers)
                 plan = plan if steps else replace(plan, steps=measured.steps(plan, minutes))
                 _print_forecast(plan, measured)
-                if forecast:
-                    say(f"to train them: {command_line('--forecast')}")
-                    return
             else:
                 plan = begun
-                say(f"resuming {folder}: {plan.steps:,} steps for each model")
+                say(f"{folder} has a comparison of {plan.steps:,} steps for each model, which is resumed")
+                _print_rest(plan, folder, workers)
+            if forecast:
+                say(f"to train them: {command_line('--forecast')}")
+                return
             write_plan(folder, plan)
             study, jobs = StudyFolder(folder), plan.jobs()
             study.begin(NAME, "", jobs)
@@ -175,3 +178,10 @@ def _print_forecast(plan: Comparison, measured: Forecast) -> None:
         f"{len(jobs)} models of {plan.steps:,} steps, {measured.workers} at a time, "
         f"{each:.0f} seconds to score each: about {minutes:.0f} minutes"
     )
+
+
+def _print_rest(plan: Comparison, folder: Path, workers: int) -> None:
+    """What is done of a comparison that was begun before, and how long the rest takes."""
+    states = tally(plan.jobs(), folder)
+    rest = "" if not states.unfinished else f", about {math.ceil(states.seconds_remaining / workers / 60)} minutes"
+    click.echo(f"{states.total} models: {states}{rest}")

@@ -23,7 +23,8 @@ from unbraid.cli._trust import TRUST
 def command(runs: tuple[Path, ...], out: Path | None, names: Path | None, serve: bool, opens: bool) -> None:
     """Open a run as a page with sliders, or several as a gallery.
 
-    A folder stands for the runs below it. The page is one file that needs no network.
+    A folder stands for the runs below it, hf://USER/NAME for a run on the Hugging Face Hub, reference/NAME for one that
+    comes with the package. The page is one file that needs no network.
     """
     from unbraid.explorer import page
 

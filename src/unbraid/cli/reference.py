@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
+from unbraid.cli._bands import MAIN
 from unbraid.cli._tables import console, plain_table
 from unbraid.pictures.names import data_name, method_name
 from unbraid.runs.remote import reference_names
 from unbraid.runs.run import Run
-
-SCORES = ("mig", "dci.disentanglement", "factor_vae_score", "sap")
 
 
 @click.command("reference")
@@ -23,7 +22,7 @@ def command() -> None:
         run = Run(f"reference/{name}")
         config, scores, (_, height, width) = run.config, run.scores, run.spec.image_shape
         size = sum(path.stat().st_size for path in run.folder.iterdir())
-        values = [f"{scores[score]:.3f}" if score in scores else "" for score in SCORES]
+        values = [f"{scores[score]:.3f}" if score in scores else "" for score in MAIN]
         method, data = method_name(config.method), data_name(str(config.data["data"]))
         table.add_row(name, method, data, f"{height}x{width}", f"{config.steps:,}", *values, f"{size / 1000:.0f}")
     console.print(table)

@@ -9,14 +9,12 @@ from typing import Any
 import click
 import pandas as pd
 
-from unbraid.cli._bands import BANDS, print_bands, scores_shown
+from unbraid.cli._bands import BANDS, scores_shown
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import LONG, print_runs
 from unbraid.errors import InputError, nearest
-from unbraid.runs.run import Run
 from unbraid.runs.table import load_runs
-from unbraid.studies.bands import bands_of_runs
 
 
 @click.command("runs")
@@ -46,15 +44,29 @@ def command(folder: Path, where: tuple[str, ...], sort: str | None, bands: str, 
         click.echo(runs.to_csv(index=False), nl=False)
     else:
         print_runs(runs)
-        if len(runs) <= LONG or bands == "all":
-            print_bands(bands_of_runs(map(Run, runs["run"]), scores_shown(bands)))
+        if bands == "all" or (bands == "main" and len(runs) <= LONG):
+            _print_bands(runs, bands)
+
+
+def _print_bands(runs: pd.DataFrame, which: str) -> None:
+    """Print where the scores lie; PyTorch, which that needs and the table does not, is imported for scores alone."""
+    names, chosen = [column.removeprefix("scores.") for column in runs if "scores." in column], scores_shown(which)
+    if not [name for name in names if chosen is None or name in chosen]:
+        return
+    from unbraid.runs.run import Run
+    from unbraid.studies.bands import bands_of_runs
+
+    if lines := bands_of_runs(map(Run, runs["run"]), chosen):
+        click.echo("\n".join(lines))
 
 
 def _column(runs: Any, name: str, option: str) -> str:
     """A column by its name, or by the last part of it where that is unambiguous: beta for settings.beta."""
     if name in runs.columns:
         return name
-    ends = [str(column) for column in runs.columns if str(column).split(".", 1)[-1] == name]
-    if len(ends) != 1:
-        raise InputError(f"{option}: there is no column '{name}'{nearest(name, map(str, runs.columns))}")
-    return ends[0]
+    columns = list(map(str, runs.columns))
+    found = [column for column in columns if column.split(".", 1)[-1] == name]
+    if len(found) != 1:
+        known = {*columns, *(column.split(".", 1)[-1] for column in columns)} - {name}
+        raise InputError(f"{option}: there is no column '{name}'{nearest(name, known)}")
+    return found[0]

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from unbraid.cli._bands import BANDS, print_bands, scores_shown
+from unbraid.cli._bands import BANDS, scores_shown
 from unbraid.cli._files import beside, writing, written
 from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH, say
@@ -107,7 +107,8 @@ def command(
     )  # fmt: skip
     scores.data = None if typed else known
     _print_scores(scores)
-    print_bands(bands_of(scores, method=run.config.method if run else None, only=scores_shown(bands)))
+    if known_models := bands_of(scores, method=run.config.method if run else None, only=scores_shown(bands)):
+        click.echo(known_models)
     if details:
         _print_details(scores)
     if run is not None and update:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.arguments import need_number
 from unbraid.metrics._arrays import Rng, Scores, as_codes
 from unbraid.metrics.declaration import Metric
 
@@ -20,7 +21,7 @@ def total_correlation(codes: Any, *, epsilon: float = 0.0, rng: Rng = None) -> S
     and, for `epsilon` 0, to scaling them. Constant codes are ignored. Copies have an infinite total correlation, of
     which double precision leaves about 17 nats for each copy.
     """
-    table = as_codes(codes)
+    table, epsilon = as_codes(codes), need_number("epsilon", epsilon, 0)
     moving = table[:, np.ptp(table, axis=0) > 0]
     if moving.shape[1] < 2:
         return Scores({"total_correlation": 0.0})

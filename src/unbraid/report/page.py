@@ -221,7 +221,7 @@ class _Page:
         if runs.empty:
             return self._section("Runs", "<p>There are no runs yet.</p>")
         table = columns(moved.assign(run=runs["run"]) if "run" in runs else moved)
-        content: dict[str, Any] = {"rows": len(runs), "columns": [column.content() for column in table]}
+        content: dict[str, Any] = {"rows": len(runs)}
         if "run" in runs:
             content["folders"] = moved["run"].tolist()
             content["pictures"], content["notes"] = self._pictures(runs, draw)
@@ -232,8 +232,14 @@ class _Page:
         if "method" in runs:
             methods = dict.fromkeys(str(method) for method in runs["method"].dropna())
             content["series"] = {method: method_name(method) for method in methods}
-        data = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-        return self._section("Runs", _file("runs.html") + f'<script type="application/json" id="data">{data}</script>')
+        parts = [
+            _json(content).removesuffix("}"),
+            ',"columns":[',
+            ",".join(_json(one.content()) for one in table),
+            "]}",
+        ]
+        data = f'<script type="application/json" id="data">{"".join(parts)}</script>'
+        return self._section("Runs", _file("runs.html") + data)
 
     def _explorers(self, runs: pd.DataFrame, explorers: Mapping[str, Path]) -> dict[int, str]:
         """For runs by position: where their pages with sliders are."""
@@ -262,6 +268,11 @@ class _Page:
                 link = quote(Path(os.path.relpath(path, self.out)).as_posix())
                 found.setdefault(place, {})[kind] = _data_url(path.read_bytes()) if inside else link
         return found, notes
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    """JSON that may stand in a script of a page."""
+    return json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _data_url(png: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,14 +140,19 @@ def latents(folder: Path) -> tuple[dict[str, str], str]:
         return {}, _local(str(error), folder)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """A column of the table of runs."""
 
     name: str
-    values: Values
+    cells: Iterable[Any]
     main: bool
     """Whether it shows before all columns are asked for."""
+
+    @property
+    def values(self) -> Values:
+        """Its cells as the page holds them. Made on demand: those of all columns would take much memory at once."""
+        return [plain(value) for value in self.cells]
 
     def content(self) -> dict[str, Any]:
         """As small as it gets: a value that all rows share once, words by their number, six digits of a fraction."""
@@ -157,14 +162,15 @@ class Column:
         content: dict[str, Any] = {"name": self.name, "group": group, "label": label, "main": self.main}
         if group == "scores" and (side := better(label)) != "neither":
             content["better"] = side
-        if numeric(self.values):
-            content["digits"] = None if group == "settings" else digits(self.values, smallest=0)
-            cells: list[Any] = [_short(value) for value in self.values]
+        values = self.values
+        if numeric(values):
+            content["digits"] = None if group == "settings" else digits(values, smallest=0)
+            cells: list[Any] = [_short(value) for value in values]
         else:
-            words = list(dict.fromkeys(str(value) for value in self.values if value is not None))
+            words = list(dict.fromkeys(str(value) for value in values if value is not None))
             at = {word: place for place, word in enumerate(words)}
             content["words"] = words
-            cells = [None if value is None else at[str(value)] for value in self.values]
+            cells = [None if value is None else at[str(value)] for value in values]
         if len(cells) > 1 and all(cell == cells[0] for cell in cells):
             return content | {"same": cells[0]}
         return content | {"values": cells}
@@ -181,8 +187,8 @@ def _short(value: Any) -> float | int | str | None:
 
 def columns(runs: pd.DataFrame) -> list[Column]:
     """All columns in the order of the page. Those that say nothing about any run are left out."""
-    cells: dict[str, Values] = {str(name): [plain(value) for value in runs[name]] for name in runs.columns}
-    cells["run"] = list(names(runs))
+    cells: dict[str, Iterable[Any]] = {str(name): runs[name] for name in runs.columns}
+    cells["run"] = names(runs)
     told = [name for name in cells if "." not in name and name not in (*_FIRST, *_LAST)]  # by a study of its runs
     order = [*_FIRST, *told]
     for group in _GROUPS:
@@ -190,11 +196,9 @@ def columns(runs: pd.DataFrame) -> list[Column]:
     order += [name for name in cells if name not in (*order, *_LAST)]
     order += _LAST
     chosen = {*_FIRST[:-1], "reason", *main_scores(runs), *_ERRORS}
-    if len(set(cells.get("steps", []))) > 1:
-        chosen.add("steps")
     for name in order:
-        varied = name in told or name.startswith("settings.")
-        if varied and len({value for value in cells[name] if value is not None}) > 1:
+        varied = name == "steps" or name in told or name.startswith("settings.")
+        if varied and len({plain(value) for value in cells.get(name, ())} - {None}) > 1:
             chosen.add(name)
-    there = [name for name in order if any(value is not None for value in cells.get(name, []))]
+    there = [name for name in order if any(plain(value) is not None for value in cells.get(name, ()))]
     return [Column(name, cells[name], name in chosen) for name in there]

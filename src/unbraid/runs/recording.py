@@ -26,7 +26,8 @@ from unbraid.progress import progress
 from unbraid.runs.folder import now
 from unbraid.runs.identity import full_settings, plain, run_id
 from unbraid.runs.lease import NoLocksError, holder, lease
-from unbraid.runs.run import LEASE, SCORE_LOG, Run, RunConfig
+from unbraid.runs.record import LEASE, RunConfig
+from unbraid.runs.run import SCORE_LOG, Run
 from unbraid.runs.stopping import deferred
 from unbraid.runs.tracking import Follower, Tracking, active
 from unbraid.training.device import resolve_device, resolve_precision

@@ -24,7 +24,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,27 +37,26 @@ from unbraid.data import FactorData, catalogue
 from unbraid.data.atomic import clear_parts, replacing
 from unbraid.data.factors import png_element
 from unbraid.data.reading import Declared, read_arrays, read_bytes
-from unbraid.data.schema import COUNT, OBJECT, PLAIN, TERMS, WHOLE, WORD, Kind, check, listed, optional
+from unbraid.data.schema import COUNT, OBJECT, TERMS, WORD, Kind, check, listed, optional
 from unbraid.errors import InputError, MissingError, nearest, printable
 from unbraid.methods import METHODS, Method, Spec, build
 from unbraid.metrics import ScoreTable
 from unbraid.metrics.protocols import is_score_of_codes
 from unbraid.own import keys_in, label, remember, trusted
-from unbraid.own.references import references_in, unkept, without_keys
+from unbraid.own.references import references_in, unkept
 from unbraid.runs import samples, weights
-from unbraid.runs.folder import Folder, unlinked
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
-from unbraid.runs.lease import NoLocksError, is_leased
 from unbraid.runs.moved_data import SETTING, at, named_path, places
+from unbraid.runs.record import RunConfig, RunRecord
 from unbraid.runs.remote import NEEDED, is_remote, located
+from unbraid.training.device import resolve_device
 from unbraid.training.representation import Representation
 
 if TYPE_CHECKING:
     from PIL import Image
 
 LOG, SCORE_LOG = "train.jsonl", "scores.jsonl"
-LEASE = ".lease"  # the file that the process training it keeps locked
 SHOWN = 3  # scores that `repr` shows
 DRAWN = 1_000_000  # a seed from here on was drawn by a population
 _NEW = "checkpoint.new.safetensors"
@@ -65,72 +64,7 @@ LOG_LIMIT = 1 << 30
 """Bytes of a log."""
 
 
-@dataclass(frozen=True)
-class RunConfig:
-    """All that decides a run's numbers, and nothing else."""
-
-    id: str
-    """Its job's: `run_id` of the other fields, or the id of another kind of job that trains a model."""
-    method: str
-    settings: Mapping[str, Any]
-    """Every setting of the method, defaults included."""
-    data: Mapping[str, Any]
-    """What `FactorData.describe` says."""
-    steps: int
-    seed: int
-    precision: str
-    samples: int | None = None
-    """How many rows are encoded when it is trained; None for `represent`'s default."""
-    protocol: str | Mapping[str, Mapping[str, Any]] | None = None
-    """How their codes are scored."""
-    start: str | None = None
-    """The id of the run whose state it begins with; None where it begins with weights from its seed."""
-
-    def differences(self, other: RunConfig) -> list[str]:
-        """Where two configs differ, each as `name is 1, not 2`; their ids only where nothing else does.
-
-        Where only the code of a reference differs, `your method changed since this run`.
-        """
-        changed = self._changed_code(other)
-        ours, others = flat(without_keys(asdict(self))), flat(without_keys(asdict(other)))
-        names = [name for name in sorted(ours.keys() | others.keys()) if ours.get(name) != others.get(name)]
-        other_data = ["data.content"] if "data" in changed else []  # other code gives other images
-        names = [name for name in names if name not in ("id", *other_data)] or ([] if changed else names)
-        return [f"your {part} changed since this run" for part in changed] + [
-            f"{name} is {ours.get(name)}, not {others.get(name)}" for name in names
-        ]
-
-    def _changed_code(self, other: RunConfig) -> list[str]:
-        """What both have from the same files of the user's, of which the content differs."""
-        ours, others = ({without_keys(one): one for one in references_in(asdict(config))} for config in (self, other))
-        parts = {value: name for name, value in self.settings.items() if isinstance(value, str)}
-        parts |= {self.method: "method", str(self.data.get("data")): "data"}
-        changed = [ours[one] for one in ours if one in others and ours[one] != others[one]]
-        return [str(parts.get(one, f"metric {label(one)}")) for one in changed]
-
-
-def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted names: `{"data.content": …}`."""
-    named: dict[str, Any] = {}
-    for name, value in tree.items():
-        nested = isinstance(value, Mapping) and value
-        named |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
-    return named
-
-
 _SIDE = Kind("from 1 to 4096", lambda value: type(value) is int and 1 <= value <= 4096)
-_CONFIG = {
-    "id": WORD,
-    "method": WORD,
-    "settings": PLAIN,
-    "data": Kind("what the data is called", lambda value: isinstance(value, dict) and WORD.holds(value.get("data"))),
-    "steps": COUNT,
-    "seed": COUNT,
-    "precision": WORD,
-    "samples": optional(WHOLE),
-    "protocol": Kind("a protocol", lambda value: value is None or WORD.holds(value) or OBJECT.holds(value)),
-    "start": optional(WORD),
-}
 _SPEC = {
     "image_shape": Kind("three lengths", lambda value: listed(_SIDE).holds(value) and len(value) == 3),
     "rows": COUNT,
@@ -142,11 +76,8 @@ _SPEC = {
 _OPENED = {"name": WORD, "resolution": COUNT, "settings": OBJECT}
 
 
-class Run(Folder):
+class Run(RunRecord):
     """One run folder."""
-
-    kind = "run"
-    lasting = ("config.json", "train.jsonl", "scores.jsonl", "model.safetensors", "codes.npz")
 
     def __repr__(self) -> str:
         """`Run('runs/first': beta_vae on dsprites, 2,000 steps, seed 0, done; mig 0.21, …)`."""
@@ -160,19 +91,6 @@ class Run(Folder):
         except (InputError, TypeError) as error:
             return str(error)
         return f"{what}; {scores}" if scores else what
-
-    @property
-    def status(self) -> str:
-        """Its state; `stopped` where that is `running` and no process works on it, as after a kill."""
-        state = str(self.state["state"])
-        return "stopped" if state == "running" and not self._is_trained() else state
-
-    def _is_trained(self) -> bool:
-        """Whether a living process has its lease; True where that cannot be known."""
-        try:
-            return is_leased(unlinked(self.folder / LEASE))
-        except NoLocksError:
-            return True
 
     @property
     def title(self) -> str:
@@ -250,12 +168,6 @@ class Run(Folder):
     def _digest(self) -> str:
         """SHA-256 of its config."""
         return hashlib.sha256(b"run\n" + self.path("config").read_bytes()).hexdigest()
-
-    @property
-    def config(self) -> RunConfig:
-        record = self.read_json("config")
-        check(self.path("config"), record, _CONFIG)
-        return RunConfig(**{name: record[name] for name in RunConfig.__dataclass_fields__})
 
     @property
     def spec(self) -> Spec:
@@ -343,11 +255,6 @@ class Run(Folder):
                     f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; if it "
                     "may, repeat this with --trust (in Python, trust=True)"
                 )
-
-    def path(self, name: str) -> Path:
-        """The file that holds `config`, `train`, `model`, `codes`, `scores` or `state`."""
-        endings = {"train": "jsonl", "model": "safetensors", "checkpoint": "safetensors", "codes": "npz"}
-        return unlinked(self.folder / f"{name}.{endings.get(name, 'json')}")
 
     # Its log
 
@@ -581,4 +488,4 @@ def load(folder: Path | str, device: str | torch.device = "cpu", *, trust: bool 
     `folder` is that of a run, `hf://user/name` for one on the Hugging Face Hub, or `reference/NAME` for one that comes
     with the package.
     """
-    return Run(folder, trust).method(device)
+    return Run(folder, trust).method(resolve_device(device))

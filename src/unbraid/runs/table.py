@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,14 +15,27 @@ from unbraid.arguments import checked
 from unbraid.data.schema import TERMS, check
 from unbraid.errors import InputError, MissingError, printable
 from unbraid.runs.folder import left_over
-from unbraid.runs.run import Run
+from unbraid.runs.record import RunRecord
+from unbraid.runs.remote import REFERENCE, is_remote, reference_folder
+
+if TYPE_CHECKING:
+    from unbraid.runs.run import Run
 
 
 def find_runs(folder: Path | str) -> list[Run]:
-    """The run folders at or below a folder, by name; not those that a study has set aside, or had before.
+    """The runs at or below a folder, by name; not those that a study has set aside, or had before."""
+    from unbraid.runs.run import Run  # PyTorch is slow to import, and a table needs none of it
+
+    return [Run(path) for path in _folders(folder)]
+
+
+def _folders(folder: Path | str) -> list[Path]:
+    """The folders of `find_runs`.
 
     A folder that cannot be listed counts as a run, of which `run_row` says that it is damaged: it may hold some.
     """
+    if str(folder) == REFERENCE and is_remote(folder):
+        folder = reference_folder()
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is not a folder")
     found: list[str] = []
@@ -33,7 +46,7 @@ def find_runs(folder: Path | str) -> list[Run]:
             folders.remove("damaged")
         if path.endswith("jobs") and Path(path).name == "jobs" and (left := left_over(Path(path))):
             folders[:] = [name for name in folders if name not in left]
-    return [Run(path) for path in sorted(map(Path, found))]
+    return sorted(map(Path, found))
 
 
 @checked
@@ -43,7 +56,7 @@ def load_runs(folder: Path | str) -> pd.DataFrame:
     Columns of settings start with `settings.`, of terms with `terms.`, of scores with `scores.`. A run that cannot be
     read has the state `damaged` and its `reason`.
     """
-    return by_column([run_row(run) for run in find_runs(folder)])
+    return by_column([run_row(RunRecord(path)) for path in _folders(folder)])
 
 
 def by_column(rows: Sequence[Mapping[str, Any]], kept: Callable[[str], bool] = lambda name: True) -> pd.DataFrame:
@@ -52,7 +65,7 @@ def by_column(rows: Sequence[Mapping[str, Any]], kept: Callable[[str], bool] = l
     return pd.DataFrame({name: [row.get(name, math.nan) for row in rows] for name in names if kept(name)})
 
 
-def run_row(run: Run) -> dict[str, Any]:
+def run_row(run: RunRecord) -> dict[str, Any]:
     """One run as a row of `load_runs`. Whatever is wrong with one run, the table of all can be made."""
     name = str(run.folder)
     row: dict[str, Any] = {"run": name}
@@ -67,7 +80,7 @@ def run_row(run: Run) -> dict[str, Any]:
     return row
 
 
-def _content(run: Run) -> Iterator[dict[str, Any]]:
+def _content(run: RunRecord) -> Iterator[dict[str, Any]]:
     """The columns of a run, part by part: those before a fault are known."""
     config, state = run.config, run.state
     yield {

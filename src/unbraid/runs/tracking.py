@@ -19,7 +19,8 @@ from typing import Any
 
 from unbraid.errors import InputError, nearest
 from unbraid.own.references import without_keys
-from unbraid.runs.run import Run, flat
+from unbraid.runs.record import flat
+from unbraid.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -331,10 +332,12 @@ TRACKERS: dict[str, type[Tracker]] = {
 
 
 def settings_of(run: Run) -> dict[str, Any]:
-    """What a run is, flat: `method`, `seed`, `settings.beta`, `data.resolution`, …"""
-    config = run.config
-    record = without_keys({**asdict(config), "settings": dict(config.settings), "data": dict(config.data)})
-    return {name: value for name, value in flat(record).items() if value is not None}
+    """What a run is, flat and without what is empty: `method`, `data`, `resolution`, `seed`, `beta`, …"""
+    config = without_keys(asdict(run.config))
+    data, settings = config.pop("data"), config.pop("settings")
+    shape, name = data.pop("image_shape", None), data.pop("data")
+    record = {**settings, **config, **flat({"data": data}), "data": name, "resolution": shape and shape[-1]}
+    return {name: value for name, value in record.items() if value not in (None, "", {}, [])}
 
 
 def _named(group: str, values: Mapping[str, float]) -> dict[str, float]:

@@ -48,7 +48,8 @@ from unbraid.own import label, refer, refer_all
 from unbraid.pictures.traversals import show
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.identity import full_settings
-from unbraid.runs.run import Run, flat
+from unbraid.runs.record import flat
+from unbraid.runs.run import Run
 from unbraid.search.history import History
 from unbraid.search.judgement import is_dead, judge
 from unbraid.search.metaepochs import (

@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -31,8 +31,6 @@ from unbraid.studies import STUDIES, open_study
 from unbraid.studies.published import LOOK_ALIKES, RESOLUTION, Published, published_for
 from unbraid.training.representation import WHOLE
 
-SHOWN = ("mig", "dci.disentanglement", "factor_vae_score", "sap")
-"""The scores that commands say this of without being asked for all."""
 SCALE = "desk"
 FEWEST = 5  # models that make a band
 FEW = 20  # models up to which they are counted, not given in percent
@@ -50,6 +48,8 @@ class Kind:
     """As JSON, defaults included."""
     score: str
     """Its name without the prefix of a protocol."""
+    named: str = field(compare=False)
+    """What the metric is called among its scores."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Conditions:
         name = max(names, key=len)
         metric = name.rpartition(".")[2]
         settings = json.dumps(self.metrics[name], sort_keys=True, default=str)
-        return Kind(metric, settings, metric + score[len(name) :])
+        return Kind(metric, settings, metric + score[len(name) :], name)
 
     def same_data(self, other: Conditions) -> bool:
         return (self.data, self.data_settings) == (other.data, other.data_settings)
@@ -90,7 +90,8 @@ class Conditions:
     def differences(self, other: Conditions, metrics: Collection[str]) -> list[str]:
         """What of these is not as in `other`, though scores of these metrics can be named beside each other."""
         sides = {"": (f"{self.resolution}x{self.resolution}", f"{other.resolution}x{other.resolution}")}
-        for rows in sorted({rows for metric in metrics for rows in _READS[METRICS[metric].reads]}):
+        read = {rows for metric in metrics for rows in _READS[METRICS[metric].reads]}
+        for rows in (rows for rows in _ROWS if rows in read):
             sides[_ROWS[rows]] = (f"{self.rows[rows]:,} {_ROWS[rows]}", f"{other.rows.get(rows, 0):,}")
         return [f"{mine}, not {theirs}" for mine, theirs in sides.values() if mine.partition(" ")[0] != theirs]
 
@@ -348,7 +349,7 @@ def _bands(
         kind = conditions.kind(name) if only is None or name in only else None
         if kind is None or not math.isfinite(value):
             continue
-        band = Band(name, value, method, published=tuple(published_for(conditions.data, kind.score, method)))
+        band = Band(name, value, method, published=_published(conditions, kind, method))
         if (compared := _comparable(conditions, kind)) is not None:
             models, others = compared
             alike = others["value"][others["method"] == method]
@@ -357,16 +358,37 @@ def _bands(
         if band.models or band.published:
             found.append(band)
     notes = [models.described(conditions, metrics) for models, metrics in used.values()]
-    if tables := sorted({(one.source, one.table) for band in found for one in band.published}):
-        notes.append(_papers(conditions, [f"{source} table {table}" for source, table in tables]))
+    if papers := [one for band in found for one in band.published]:
+        notes.append(_papers(conditions, papers))
     return Bands(tuple(found), tuple(notes))
 
 
-def _papers(conditions: Conditions, tables: list[str]) -> str:
+def _published(conditions: Conditions, kind: Kind, method: str | None) -> tuple[Published, ...]:
+    """What papers printed of the whole data set."""
+    if conditions.data_settings:
+        return ()
+    return tuple(published_for(conditions.data, kind.score, conditions.metrics[kind.named], method))
+
+
+def _papers(conditions: Conditions, papers: list[Published]) -> str:
+    """`published: at 64x64, not 32x32, with other networks and training (multitask tables 5, 6); by its own …`."""
     images = f"on {LOOK_ALIKES[conditions.data]} itself, " if conditions.data in LOOK_ALIKES else ""
     other = "" if conditions.resolution == RESOLUTION else f", not {conditions.resolution}x{conditions.resolution}"
-    size = f"at {RESOLUTION}x{RESOLUTION}{other}"
-    return f"published: {images}{size}, by the protocol and training of each paper ({', '.join(tables)})"
+    alike, own = (_tables([one for one in papers if (one.protocol is None) == own]) for own in (False, True))
+    ways = [f"with other networks and training ({alike})"] if alike else []
+    ways += [f"by another protocol too ({own})"] if own else []
+    return f"published: {images}at {RESOLUTION}x{RESOLUTION}{other}, {'; '.join(ways)}"
+
+
+def _tables(papers: list[Published]) -> str:
+    """`EncDiff table 1, multitask tables 5, 6`."""
+    found: dict[str, set[int]] = {}
+    for one in papers:
+        found.setdefault(one.source, set()).add(one.table)
+    return ", ".join(
+        f"{source} table{'s' if len(tables) > 1 else ''} {', '.join(map(str, sorted(tables)))}"
+        for source, tables in sorted(found.items())
+    )
 
 
 def bands_of_runs(runs: Iterable[Run], only: Collection[str] | None = None) -> list[str]:

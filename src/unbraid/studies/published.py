@@ -1,7 +1,7 @@
 """Scores that papers printed, with their source, to be named beside a score of one's own.
 
-All are of images of 64x64, and each paper has its own protocol, network and length of training. Locatello et al. (2019)
-are not among them: they printed their distributions of scores as plots, without numbers.
+All are of images of 64x64, and each paper has its own networks and length of training. Locatello et al. (2019) are not
+among them: they printed their distributions of scores as plots, without numbers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from unbraid.metrics import METRICS, PROTOCOLS
+from unbraid.metrics.declaration import Settings
 from unbraid.studies.intervention import paper as intervention
 from unbraid.studies.multitask import paper as multitask
 
@@ -79,6 +81,8 @@ class Published:
     source: str
     """One of SOURCES."""
     table: int
+    protocol: str | None = None
+    """The protocol of ours by which the paper scored; None where it has its own."""
 
     def __str__(self) -> str:
         spread = "" if self.deviation is None else f" ± {self.deviation:.2f}"
@@ -91,11 +95,20 @@ def published() -> tuple[Published, ...]:
     return (*_enc_diff(), *_multitask(), *_intervention())
 
 
-def published_for(data: str, score: str, method: str | None = None) -> list[Published]:
-    """What papers say of a score on a data set of ours: of this method, or of all where papers do not have it."""
+def published_for(data: str, score: str, settings: Settings, method: str | None = None) -> list[Published]:
+    """What papers say of a score on a data set of ours: of this method, or of all where papers do not have it.
+
+    `settings` are those of the metric, defaults included; a paper that had others is left out.
+    """
     images = IMAGES.get(data) or LOOK_ALIKES.get(data)
-    known = [one for one in published() if (one.data, one.score) == (images, score)]
+    known = [one for one in published() if (one.data, one.score) == (images, score) and _scored_by(one, settings)]
     return [one for one in known if method is not None and one.own == method] or known
+
+
+def _scored_by(one: Published, settings: Settings) -> bool:
+    """Whether a paper scored by a metric with these settings, or by one of its own."""
+    metric = one.score.partition(".")[0]
+    return one.protocol is None or settings == {**METRICS[metric].settings, **PROTOCOLS[one.protocol].metrics[metric]}
 
 
 def _enc_diff() -> Iterator[Published]:
@@ -109,19 +122,22 @@ def _multitask() -> Iterator[Published]:
     for model in ("random", "multi-head"):
         for score, spreads in multitask.TABLE_5[model].items():
             for data, (mean, deviation) in zip(multitask.SETS, spreads, strict=True):
-                yield Published(data, model, _METHODS[model], _SCORES[score], mean, deviation, "multitask", 5)
+                yield Published(
+                    data, model, _METHODS[model], _SCORES[score], mean, deviation, "multitask", 5, "multitask"
+                )
     words = {"autoencoder": "autoencoder", "beta_vae": "β-VAE", "factor_vae": "FactorVAE"}
     for method, scores in multitask.TABLE_6.items():
         for score, means in scores.items():
             for data, mean in zip(multitask.SETS, means, strict=True):
-                yield Published(data, words[method], method, _SCORES[score], mean, None, "multitask", 6)
+                yield Published(data, words[method], method, _SCORES[score], mean, None, "multitask", 6, "multitask")
 
 
 def _intervention() -> Iterator[Published]:
     """With independent factors, which those of the data sets are."""
-    for images, data in (("dSprites", "dSprites"), ("3DShapes", "Shapes3D")):
+    sets = {"dSprites": ("dSprites", "intervention_dsprites"), "3DShapes": ("Shapes3D", "intervention_shapes3d")}
+    for images, (data, protocol) in sets.items():
         for method, relations in intervention.TABLES[images].items():
             own = _METHODS.get(method.partition(" ")[0])
             for score, mean in relations["independent"].items():
                 table = intervention.NUMBERS[images]
-                yield Published(data, method, own, _SCORES[score], mean, None, "intervention", table)
+                yield Published(data, method, own, _SCORES[score], mean, None, "intervention", table, protocol)

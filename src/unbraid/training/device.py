@@ -27,7 +27,7 @@ def keep_freed_memory() -> None:
     mallopt(trim_threshold, (1 << 31) - 1)
 
 
-def resolve_device(device: str) -> torch.device:
+def resolve_device(device: str | torch.device) -> torch.device:
     """`auto` is the first of CUDA, MPS and the CPU that is available."""
     if device == "auto":
         if torch.cuda.is_available():
