@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from unbraid.studies.bands import SHOWN
-
 BANDS = ("main", "all", "none")
 """Of which scores that is said."""
 
 
 def scores_shown(which: str) -> Collection[str] | None:
     """Their names; None for all."""
+    from unbraid.studies.bands import SHOWN  # slow to import: it knows the studies
+
     return {"main": SHOWN, "all": None}.get(which, ())
 
 

@@ -14,9 +14,7 @@ from unbraid.cli._flags import setting
 from unbraid.cli._group import PATH
 from unbraid.cli._tables import LONG, print_runs
 from unbraid.errors import InputError, nearest
-from unbraid.runs.run import Run
 from unbraid.runs.table import load_runs
-from unbraid.studies.bands import bands_of_runs
 
 
 @click.command("runs")
@@ -46,8 +44,17 @@ def command(folder: Path, where: tuple[str, ...], sort: str | None, bands: str, 
         click.echo(runs.to_csv(index=False), nl=False)
     else:
         print_runs(runs)
-        if len(runs) <= LONG or bands == "all":
-            print_bands(bands_of_runs(map(Run, runs["run"]), scores_shown(bands)))
+        if bands == "all" or (bands == "main" and len(runs) <= LONG):
+            _print_bands(runs, bands)
+
+
+def _print_bands(runs: pd.DataFrame, which: str) -> None:
+    """Say where the scores of runs lie, if there are any."""
+    if any(str(name).startswith("scores.") for name in runs.columns):
+        from unbraid.runs.run import Run  # PyTorch is slow to import, and the table needs none of it
+        from unbraid.studies.bands import bands_of_runs
+
+        print_bands(bands_of_runs(map(Run, runs["run"]), scores_shown(which)))
 
 
 def _column(runs: Any, name: str, option: str) -> str:
