@@ -53,10 +53,11 @@ def comparison(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str |
 def _differences(compared: Compared) -> Section:
     base = method_name(compared.baseline)
     text = "\n\n".join(part for part in (in_words(compared), rule(compared), caution(compared)) if part)
+    count = compared.comparisons
+    wide = f"an interval wide enough that all {count} of a score cover the truth together in 95 of 100 studies"
     family = (
-        f"Each method less {base}, seed by seed, with an interval wide enough that all {compared.comparisons} of a "
-        "score cover the truth together in 95 of 100 studies; *better* and *worse* where it does not reach 0. "
-        "The arrows point the way that is better."
+        f"Each method less {base}, seed by seed, with {wide if count > 1 else 'its 95 % interval'}; *better* and "
+        "*worse* where it does not reach 0. The arrows point the way that is better."
     )
     alone = "The mean over seeds with its own 95 % interval. The arrows point the way that is better."
     items: list[Figure | Table] = [
