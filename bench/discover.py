@@ -142,7 +142,7 @@ def discover(folder: Path, minutes: float, tiny: bool) -> Path:
     assert isinstance(data, Pictures)
     assert data.opened is not None
     settings = model_settings(data, latents=3, learning_rate=0.01)
-    search = Search(Setup(data.opened, settings, strengths=(1.0,)), data, out)
+    search = Search(Setup(data.opened, settings, strengths=(1.0,), trained=1), data, out)
     search.run(0.01, InlineExecutor(), 1, Pace(step=0.03, overhead=0.0, workers=1))
     found = search.result()
     assert found is not None

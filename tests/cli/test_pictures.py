@@ -153,12 +153,12 @@ def test_discover_ends_with_a_table_a_model_and_a_page(
 ) -> None:
     draw(tmp_path / "pictures", 40)
     (tmp_path / "pictures" / "broken.png").write_bytes(b"no picture")
-    for name, value in {"PAGE": 57.0, "SHORTEST": 0.4, "LONGEST": 0.5, "START": 0.0}.items():
+    for name, value in {"PAGE": 57.0, "SHORTEST": 0.4, "LONGEST": 0.5, "START": 0.0, "TRAINED": 1}.items():
         monkeypatch.setattr(discovery, name, value)
     for name in ("ACTIVE", "TRUSTED"):
         monkeypatch.setattr(shared_factors, name, 0.0)
     monkeypatch.setattr(discovery, "seconds_per_step", lambda *_: 0.005)
-    monkeypatch.setattr(_engine, "_executor", lambda *_: (Now(), 1))
+    monkeypatch.setattr(_engine, "_executor", lambda *_, **__: (Now(), 1))
     done = here("discover", "pictures", "--minutes", "1", "--resolution", "16", "--strengths", "2", "--latents", "3")
     assert done.returncode == 0, done.stderr
     assert "40 grey pictures" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.runs.run import Run
 from unbraid.search import discovery
-from unbraid.search.discovery import Discovery, Pace, Search, Setup, Stage, pixel_weight, stage_seconds, strengths_at
+from unbraid.search.discovery import Discovery, Pace, Search, Setup, Stage, members_at, pixel_weight, stage_seconds
 from unbraid.search.shared_factors import Factor, Member, Model
 
 
@@ -61,7 +62,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def search(pictures: Pictures, out: Path, strengths: tuple[float, ...] = (1.0, 2.0), **settings: Any) -> Search:
     assert pictures.opened is not None
     own = {"network": "small", "latents": 3, "batch_size": 8, "learning_rate": 1e-3, **settings}
-    return Search(Setup(pictures.opened, own, strengths=strengths), pictures, out)
+    return Search(Setup(pictures.opened, own, strengths=strengths, trained=1), pictures, out)
 
 
 @pytest.mark.usefixtures("quick")
@@ -98,6 +99,16 @@ def test_a_stopped_discovery_has_a_result_and_resumes(pictures: Pictures, tmp_pa
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_model_that_has_hardly_trained_is_no_result(pictures: Pictures, tmp_path: Path) -> None:
+    one = search(pictures, tmp_path, (1.0,), learning_rate=0.01)
+    one.run(0.01, Now(), 1)
+    assert len({job.seed for job in one._jobs(one.stages[0])}) == 2, "models of one seed would agree by that alone"
+    one.setup = replace(one.setup, trained=10**6)
+    assert one.latest() == []
+    assert one.result() is None
+
+
+@pytest.mark.usefixtures("quick")
 def test_used_time_is_not_used_again(pictures: Pictures, tmp_path: Path) -> None:
     first = search(pictures, tmp_path)
     first.run(0.02, Now(), 1)
@@ -107,14 +118,14 @@ def test_used_time_is_not_used_again(pictures: Pictures, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("quick")
-def test_strengths_whose_models_agree_least_are_dropped(
+def test_models_that_agree_least_are_dropped(
     pictures: Pictures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = search(pictures, tmp_path, (1.0, 2.0, 4.0, 8.0))
     one.stages = [Stage(100, tuple(one.setup.members), 1e-3)]
     lost = Member(8.0, 1)
     monkeypatch.setattr(
-        one.study, "state", lambda job: "diverged" if job.settings["beta"] == 8 and job.seed else "done"
+        one.study, "state", lambda job: "diverged" if job.settings["beta"] == 8 and job.seed == 7 else "done"
     )
     models = [
         Model(
@@ -128,19 +139,19 @@ def test_strengths_whose_models_agree_least_are_dropped(
         for member in one.setup.members
     ]
     monkeypatch.setattr(one, "latest", lambda: models)
-    assert set(one._continuing(4)) == {*one.stages[0].members} - {lost}
-    assert {member.strength for member in one._continuing(2)} == {1.0, 4.0}
-    assert one._continuing(1) == (Member(4.0, 0), Member(4.0, 1))
+    assert set(one._continuing(8)) == {*one.stages[0].members} - {lost}
+    assert {member.strength for member in one._continuing(4)} == {1.0, 4.0}
+    assert one._continuing(2) == (Member(4.0, 0), Member(4.0, 1))
 
 
 @pytest.mark.parametrize("minutes", [2, 5, 10, 20, 30, 60, 240])
-def test_one_strength_has_more_than_half_of_the_time_and_the_budget_is_kept(minutes: int) -> None:
+def test_the_last_two_have_more_than_half_of_the_time_and_the_budget_is_kept(minutes: int) -> None:
     budget, used, alone = 60.0 * minutes - 20, 0.0, 0.0
     first = stage_seconds(0, budget, first=True)
     assert first is not None
     assert first <= 160  # so that there is something when it is stopped early
     while (seconds := stage_seconds(used, budget)) is not None:
-        alone += seconds if strengths_at(used / budget, 4, 1) == 1 else 0
+        alone += seconds if members_at(used / budget, 8, 2) == 2 else 0
         used += seconds
         assert seconds <= 180
     assert 0.9 * budget <= used <= budget + 1e-6
@@ -148,10 +159,11 @@ def test_one_strength_has_more_than_half_of_the_time_and_the_budget_is_kept(minu
         assert alone >= 0.5 * budget
 
 
-def test_workers_that_would_be_idle_keep_strengths() -> None:
-    assert [strengths_at(used, 4, 1) for used in (0, 0.1, 0.2, 0.3, 0.45, 0.9)] == [4, 4, 2, 2, 1, 1]
-    assert strengths_at(0.9, 4, 2) == 2
-    assert strengths_at(0.9, 4, 16) == 4
+def test_workers_that_would_be_idle_keep_models() -> None:
+    assert [members_at(used, 8, 2) for used in (0, 0.1, 0.2, 0.3, 0.45, 0.9)] == [8, 8, 4, 4, 2, 2]
+    assert members_at(0.9, 8, 4) == 4
+    assert members_at(0.9, 8, 16) == 8
+    assert members_at(0.9, 2, 1) == 2  # a model by itself could not be confirmed
 
 
 def test_steps_fill_the_stage() -> None:

@@ -55,7 +55,7 @@ def forks() -> ForkServerContext:
     return context
 
 
-def test_a_population_killed_five_times_has_the_history_of_one_left_alone(tmp_path: Path, whole: History) -> None:
+def test_a_population_killed_four_times_has_the_history_of_one_left_alone(tmp_path: Path, whole: History) -> None:
     out, chance, reached = tmp_path / "killed", random.Random(7), []
     command = [sys.executable, "-m", "unbraid.cli", "population", "beta_tc_vae", *FLAGS, "--out", str(out)]
     with subprocess.Popen([*command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -66,7 +66,7 @@ def test_a_population_killed_five_times_has_the_history_of_one_left_alone(tmp_pa
     leases = out / "leases"
     assert eventually(lambda: not any(is_leased(path) for path in leases.glob("*"))), "workers leave by themselves"
     reached.append(begun(out))
-    for _ in range(4):
+    for _ in range(3):
         wanted = begun(out) + chance.randint(1, 6)
         child = forks().Process(target=evolve_small, args=(out,))
         child.start()

@@ -508,3 +508,23 @@ def test_bad_arguments_are_one_line_and_exit_code_2(
     assert message in found.err
     assert found.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_forecast_says_how_long_and_offers_a_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("unbraid.cli.rpu.images_per_second", lambda *_: 100.0)
+    given = ["--data", "dsprites", "--resolution", "16", "--set", "rows=3000", "--workers", "2", "--forecast"]
+    assert command(monkeypatch, tmp_path, *given) == 0
+    text = capsys.readouterr().err
+    # 8 members, 5 models, 7 to 100 generations of 10,000 images at 200 a second
+    assert "the first metaEpoch takes 3.9 hours to 2.3 days" in text
+    assert "the last population 1.7 hours, at 200 images a second" in text
+    assert "--minutes 60 chooses sizes for an hour" in text
+    assert command(monkeypatch, tmp_path, *given, "--minutes", "30") == 0
+    text = capsys.readouterr().err
+    # 800 images per generation: 6 members, 3 models, 6 generations
+    assert "about 30 minutes at most: the first metaEpoch takes 7 minutes" in text
+    assert command(monkeypatch, tmp_path, *given, "--minutes", "-1") == 2
+    assert "--minutes is -1; expected a number above 0" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,17 @@ from unbraid.data import catalogue
 from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError, printable
 from unbraid.explorer.discovered import write_results
-from unbraid.search.discovery import FEW, LEARNING_RATE, STRENGTHS, Discovery, Pace, Search, Setup, model_settings
+from unbraid.search.discovery import (
+    FEW,
+    LEARNING_RATE,
+    STRENGTHS,
+    Discovery,
+    Pace,
+    Search,
+    Setup,
+    members_at,
+    model_settings,
+)
 
 LEAST = 10  # pictures
 DARK = 8  # of 255: a picture whose brightest pixel is below this is black
@@ -125,17 +135,19 @@ def _plan(search: Search, minutes: float, pace: Pace) -> str:
         return f"{used:.0f} of {minutes:g} minutes are used; ask for more --minutes to train on"
     steps = float(f"{search.forecast(minutes, pace):.1e}")
     again = f", after {used:.0f} minutes of earlier calls" if search.stages else ""
+    count, kept = len(setup.members), members_at(1.0, len(setup.members), pace.workers)
+    strengths = f"{len(setup.strengths)} strengths" if len(setup.strengths) > 1 else f"β {setup.strengths[0]:g}"
+    who = f"half of them continue, the best {kept}" if kept < count else "all continue"
     return (
-        f"about {minutes - used:.0f} minutes{again}: {len(setup.members)} models of {setup.method} at "
-        f"{len(setup.strengths)} strengths on {pace.workers} workers, {1000 * pace.step:.0f} ms a step; half of the "
-        f"strengths continue, then one, to about {steps:,.0f} steps. Ctrl-C stops it with the "
-        "best so far"
+        f"about {minutes - used:.0f} minutes{again}: {count} models of {setup.method} at {strengths} on {pace.workers} "
+        f"workers, {1000 * pace.step:.0f} ms a step; {who} to about {steps:,.0f} steps. Ctrl-C stops it with the best "
+        "so far"
     )
 
 
 def _finish(found: Discovery | None, data: Pictures, target: Path, notes: list[str]) -> None:
     if found is None:
-        say("no model has learned anything yet; run the same command again to resume, or with more --minutes")
+        say("no model is trained far enough yet to say anything; run the same command again, with more --minutes")
         raise click.exceptions.Exit(1)
     for path in write_results(found, data, target, notes):
         click.echo(path)

@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -38,7 +37,7 @@ from unbraid.pictures.style import label_of
 RunsOf = Callable[[Sequence[str], Sequence[float], Sequence[float]], "Sequence[int | None]"]
 """From the runs that points were labelled with, if any, and their values: the rows of the table of runs."""
 
-MANY = 6000  # points of clouds in a drawing above which it holds a picture of them: each has a cost in bytes
+MANY = 6000  # points of clouds in a drawing above which the SVG holds a picture of them: each has a cost in bytes
 READABLE = 9.0, 11.0  # pixels of the smallest words of a drawing, on wide screens and on narrow ones
 _SVG, _HREF = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _FONTS: dict[Any, Any] = {"svg.hashsalt": "unbraid", "svg.fonttype": "none", "pdf.fonttype": 42}  # text stays text
@@ -73,10 +72,6 @@ def laid_out(drawing: Drawing) -> Iterator[LaidOut]:
     for axis in (one for axes in drawing.axes for one in (axes.xaxis, axes.yaxis)):
         if not axis.get_label_text():
             axis.set_label_coords(0, 0)  # else Matplotlib measures all ticks whenever it looks where no words would go
-    clouds = [cloud for axis in drawing.axes for cloud in axis.collections if isinstance(cloud, PathCollection)]
-    if sum(len(np.asarray(cloud.get_offsets())) for cloud in clouds) > MANY:
-        for cloud in clouds:
-            cloud.set_rasterized(True)
     if engine is not None:
         engine.execute(drawing)
     drawing.set_layout_engine(None)
@@ -94,7 +89,7 @@ def width(laid_out: LaidOut) -> int:
 def svg(laid_out: LaidOut, prefix: str, title: str, runs_of: RunsOf = lambda runs, x, y: ()) -> str:
     """A drawing as an <svg> element for HTML. All its ids start with `prefix`, so that no two drawings share one."""
     file = io.BytesIO()
-    with matplotlib.rc_context(_FONTS), _tagged(laid_out.drawing) as (marks, keys, fixed):
+    with matplotlib.rc_context(_FONTS), _tagged(laid_out.drawing) as (marks, keys, fixed), _pictured(laid_out.drawing):
         laid_out.drawing.savefig(
             file, format="svg", transparent=True, bbox_inches=laid_out.outline, metadata={"Date": None}
         )
@@ -133,6 +128,20 @@ def svg(laid_out: LaidOut, prefix: str, title: str, runs_of: RunsOf = lambda run
         "style": f"{sizes_of_page};stroke-linejoin:round;stroke-linecap:butt;fill:var(--ink)",
     }
     return ElementTree.tostring(root, encoding="unicode")
+
+
+@contextmanager
+def _pictured(drawing: Drawing) -> Iterator[None]:
+    """Clouds of many points as pictures."""
+    clouds = [cloud for axis in drawing.axes for cloud in axis.collections if isinstance(cloud, PathCollection)]
+    many = sum(len(np.asarray(cloud.get_offsets())) for cloud in clouds) > MANY
+    for cloud in clouds:
+        cloud.set_rasterized(many)
+    try:
+        yield
+    finally:
+        for cloud in clouds:
+            cloud.set_rasterized(False)
 
 
 @contextmanager
@@ -276,7 +285,9 @@ def _mixture(match: re.Match[str]) -> str:
     return f"{match[1]}: color-mix(in srgb, var(--ink) {ink}%, var(--paper))"
 
 
-def save_pdf(laid_out: LaidOut, path: Path) -> None:
-    """A drawing as PDF, for papers."""
+def pdf(laid_out: LaidOut) -> bytes:
+    """A drawing as PDF, for papers. Not straight into a file: Matplotlib hides why that cannot be written."""
+    file = io.BytesIO()
     with matplotlib.rc_context(_FONTS):
-        laid_out.drawing.savefig(path, format="pdf", bbox_inches=laid_out.outline, metadata={"CreationDate": None})
+        laid_out.drawing.savefig(file, format="pdf", bbox_inches=laid_out.outline, metadata={"CreationDate": None})
+    return file.getvalue()

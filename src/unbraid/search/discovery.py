@@ -1,7 +1,7 @@
 """Factors of pictures without labels, in a given time: a few models side by side, and what they agree on.
 
-Models of a few strengths, two seeds of each, are trained in stages. The strengths whose models agree best continue
-(successive halving, at equal steps), and one of them has more than half of the time. A factor is a latent of the best
+Models of a few strengths, two seeds of each, are trained in stages. Those that agree best with others continue
+(successive halving, at equal steps), and the last two have more than half of the time. A factor is a latent of the best
 model that other models have found too. Stages are jobs: what was stopped resumes, with the same time or with more.
 
 The folder holds
@@ -16,11 +16,10 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,11 +47,12 @@ HEAVIEST = 50.0  # weight of a pixel: pictures that hardly differ are not magnif
 LEARNING_RATE = 2e-3
 RATES = ((0.0, 1.0), (0.45, 0.5), (0.75, 0.25))  # from which share of the time on, which share of the learning rate
 COMPARED = 2_000  # pictures on which models are compared
-NARROW = (0.2, 0.45)  # shares of the time after which half of the strengths, and then one, continue
+NARROW = (0.2, 0.45)  # shares of the time after which half of the models, and then a quarter, continue
 LONGEST, SHORTEST = 150.0, 30.0  # seconds of a stage
 START = 8.0  # seconds in which workers start
 PAGE = 20.0  # seconds kept for the results
 FEW = 500  # pictures below which there are few
+TRAINED = 500  # steps below which a model is no result
 YOUNG = 2_000  # steps below which a model is hardly trained
 STILL = 5.0  # nats: a model that improved by more is not trained to the end
 
@@ -92,6 +92,8 @@ class Setup:
     method: str = "beta_tc_vae"
     strengths: tuple[float, ...] = STRENGTHS
     seeds: int = SEEDS
+    trained: int = field(default_factory=lambda: TRAINED)
+    """Steps from which a model counts."""
 
     @property
     def members(self) -> list[Member]:
@@ -201,6 +203,7 @@ class Search:
         self.setup, self.data, self.say, self.loading = setup, data, say, loading
         self.study = StudyFolder(out)
         self.stages: list[Stage] = []
+        self._made: dict[tuple[Member, int], Train] = {}
         self.seconds = self.budget = 0.0
         self._begin()
         self.seconds += loading
@@ -242,8 +245,8 @@ class Search:
         """The steps of the best model when the time is over."""
         budget, used, steps = _budget(minutes), self.seconds, self.stages[-1].steps if self.stages else 0
         while (seconds := stage_seconds(used, budget, first=not steps)) is not None:
-            kept = strengths_at(used / budget, len(self.setup.strengths), pace.workers // self.setup.seeds)
-            steps, used = steps + pace.steps(seconds, kept * self.setup.seeds), used + seconds
+            kept = members_at(used / budget, len(self.setup.members), pace.workers)
+            steps, used = steps + pace.steps(seconds, kept), used + seconds
         return steps
 
     def run(
@@ -266,7 +269,7 @@ class Search:
         if seconds is None:
             return None
         used = self.seconds / budget
-        members = self._continuing(strengths_at(used, len(self.setup.strengths), pace.workers // self.setup.seeds))
+        members = self._continuing(members_at(used, len(self.setup.members), pace.workers))
         if not members:
             raise InputError("every model diverged; choose another --out and a smaller --learning-rate")
         share = next(share for start, share in reversed(RATES) if used >= start)
@@ -275,29 +278,34 @@ class Search:
         return Stage(before + pace.steps(seconds, len(members)), members, rate)
 
     def _continuing(self, wanted: int) -> tuple[Member, ...]:
-        """The members of the next stage: those of as many of the best strengths as wanted, without diverged ones."""
+        """The members of the next stage: as many as wanted that share most factors with others, no diverged ones."""
         if not self.stages:
             return tuple(self.setup.members)
         place = len(self.stages) - 1
         before = tuple(one for one in self.stages[-1].members if self.study.state(self.job(one, place)) == "done")
-        strengths = sorted({member.strength for member in before})
-        if len(strengths) <= wanted:
-            return before
         models = [model for model in self.latest() if model.member in before]
-        shared = _by_strength(models, strengths)
-        kept = sorted(strengths, key=lambda strength: -shared[strength])[:wanted]
-        listed = ", ".join(f"{shared[strength]:.1f} at β {strength:g}" for strength in strengths)
-        self.say(f"factors that models share: {listed}; β {', '.join(f'{one:g}' for one in sorted(kept))} continues")
-        return tuple(member for member in before if member.strength in kept)
+        if len(before) <= wanted or len(models) < wanted:
+            return before
+        shared = dict(zip((model.member for model in models), agreement(models), strict=True))
+        kept = sorted(shared, key=lambda member: -shared[member])[:wanted]
+        listed = ", ".join(f"{shared[member]:.1f} (β {member.strength:g})" for member in sorted(shared))
+        best = ", ".join(f"{member.strength:g}" for member in sorted(kept))
+        self.say(f"factors that models share: {listed}; those with β {best} continue")
+        return tuple(member for member in before if member in kept)
 
     def job(self, member: Member, stage: int) -> Train:
-        """The job that trains a member up to the end of a stage."""
+        """The job that trains a member up to the end of a stage; made once, since its id reads all pictures' dates."""
+        if (member, stage) not in self._made:
+            self._made[member, stage] = self._make(member, stage)
+        return self._made[member, stage]
+
+    def _make(self, member: Member, stage: int) -> Train:
         start = self.job(member, stage - 1) if stage else None
         return Train(
             self.setup.method,
             self.setup.data["name"],
             steps=self.stages[stage].steps,
-            seed=member.seed,
+            seed=self.setup.members.index(member),  # no two share weights or batches: they would agree by that alone
             settings={**self.setup.settings, "beta": member.strength, "learning_rate": self.stages[stage].rate},
             resolution=self.setup.data["resolution"],
             data_settings=self.setup.data["settings"],
@@ -350,11 +358,12 @@ class Search:
         return Pace(step, max(0.0, seconds - rounds * sum(own) / len(own)), before.workers)
 
     def latest(self) -> list[Model]:
-        """Every member as far as it is trained; those in which no latent says anything are left out."""
+        """Every member as far as it is trained; those in which no latent says anything, or hardly trained, left out."""
         jobs: dict[Member, Train] = {}
         for place, stage in enumerate(self.stages):
             trained = {member: self.job(member, place) for member in stage.members}
             jobs |= {member: job for member, job in trained.items() if self.study.state(job) == "done"}
+        jobs = {member: job for member, job in jobs.items() if job.steps >= self.setup.trained}
         models = [self._model(member, Run(self.study.folder(job))) for member, job in jobs.items()]
         return [model for model in models if len(model.active)]
 
@@ -364,7 +373,7 @@ class Search:
         return Model(member, run, encoded.codes.numpy(), kl_per_latent(encoded.codes, encoded.logvar).mean(0).numpy())
 
     def result(self) -> Discovery | None:
-        """What was found so far; None where no model is trained or none has learned anything."""
+        """What was found so far; None where no model is trained far enough, or none has learned anything."""
         models = self.latest()
         if not models:
             return None
@@ -389,7 +398,7 @@ def _budget(minutes: float) -> float:
 def stage_seconds(used: float, budget: float, *, first: bool = False) -> float | None:
     """The length of the next stage when so many seconds are used; None when there is no time for one.
 
-    Stages end where the strengths are narrowed. The first is not left out, however little time there is.
+    Stages end where models are dropped. The first is not left out, however little time there is.
     """
     remaining = budget - used
     if remaining < min(SHORTEST, 0.1 * budget):
@@ -399,21 +408,9 @@ def stage_seconds(used: float, budget: float, *, first: bool = False) -> float |
     return remaining if remaining - seconds < SHORTEST else seconds
 
 
-def strengths_at(used: float, count: int, free: int) -> int:
-    """How many of the strengths train on when this share of the time is used: at least as many as workers have room."""
+def members_at(used: float, count: int, workers: int) -> int:
+    """How many of the members train on when this share of the time is used: at least two, and one per worker."""
     wanted = count
     for share in NARROW:
         wanted = math.ceil(wanted / 2) if used >= share - 0.02 else wanted
-    return min(count, max(wanted, free))
-
-
-def _by_strength(models: Sequence[Model], strengths: Sequence[float]) -> dict[float, float]:
-    """The mean agreement of the models of each strength; 0 where none of them is alive."""
-    scores = agreement(models)
-    members = [model.member.strength for model in models]
-    return {
-        strength: float(
-            np.mean([score for score, own in zip(scores, members, strict=True) if own == strength] or [0.0])
-        )
-        for strength in strengths
-    }
+    return min(count, max(wanted, workers, 2))

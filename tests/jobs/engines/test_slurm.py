@@ -139,7 +139,15 @@ def test_the_command_submits_an_array_and_a_preempted_job_is_queued_again(
     assert (ended.value.code or 0, capsys.readouterr().out) == (0, f"{out}  2 done\n")
     assert sorted(told(out, "end")) == ["one", "two"]
     script = (slurm / "101.sh").read_text().splitlines()
-    for line in ("array=0-1%2", "partition=gpu", "time=60", "gpus-per-node=1", "account=lab", "cpus-per-task=1"):
+    for line in (
+        "array=0-1%2",
+        "partition=gpu",
+        "time=60",
+        "gpus-per-node=1",
+        "account=lab",
+        "cpus-per-task=1",
+        "requeue",
+    ):
         assert f"#SBATCH --{line}" in script
     assert not (slurm / "102.sh").exists(), "both in one array"
 

@@ -26,6 +26,7 @@ ARRAY = 100
 """Tasks of one job array, and how many are in the cluster's queue at a time, unless told otherwise."""
 MINUTES = 240
 REQUEUES = 1_000  # time-outs of one task: it makes progress each time, so a low limit would lose a long training
+_LOOKS = 50  # at most so many looks per second at the files of jobs, on a disk that is often slow
 _GRACE = 20.0  # seconds until a shared disk shows the result of a job that has ended
 
 
@@ -71,7 +72,7 @@ class SlurmExecutor(Executor):
         parameters = {
             "name": "unbraid", "timeout_min": int(minutes), "cpus_per_task": 1, "gpus_per_node": int(gpus_per_job),
             "mem_gb": memory, "slurm_partition": partition, "slurm_array_parallelism": self.workers,
-            "slurm_additional_parameters": dict(options or {}) or None,
+            "slurm_additional_parameters": {"requeue": True, **(options or {})},
         }  # fmt: skip
         self._queue.update_parameters(**{name: value for name, value in parameters.items() if value is not None})
         self._waiting: list[tuple[Future[Any], _Task]] = []
@@ -79,7 +80,8 @@ class SlurmExecutor(Executor):
         self._ended: dict[Future[Any], float] = {}
         """When jobs without a result were first seen to have ended."""
         self._pause, self._grace = (1.0, _GRACE) if cluster == "slurm" else (0.1, 0.0)
-        self._closed = self._cancelled = self._keeps_files = False
+        self._closed = self._keeps_files = False
+        self._cancelled = threading.Event()
         self._changed = threading.Condition()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
         self._keeper.start()
@@ -103,7 +105,8 @@ class SlurmExecutor(Executor):
         """Let the tasks finish, or with `cancel_futures` cancel their jobs at once."""
         with self._changed:
             self._closed = True
-            self._cancelled = self._cancelled or cancel_futures
+            if cancel_futures:
+                self._cancelled.set()
             self._changed.notify()
         if wait:
             self._keeper.join()
@@ -127,9 +130,11 @@ class SlurmExecutor(Executor):
             with self._changed:
                 while not (self._waiting or self._jobs or self._closed):
                     self._changed.wait()
-                if self._closed and (self._cancelled or not (self._waiting or self._jobs)):
+                if self._cancelled.is_set() or (self._closed and not (self._waiting or self._jobs)):
                     break
-            time.sleep(self._pause)  # tasks that are submitted meanwhile go into the same array
+            # tasks that are submitted meanwhile go into the same array; many jobs are looked at less often
+            if self._cancelled.wait(self._pause * max(1.0, len(self._jobs) / _LOOKS)):
+                break
             with self._changed:
                 waiting, self._waiting = self._waiting, []
             for start in range(0, len(waiting), self._array):
@@ -137,8 +142,8 @@ class SlurmExecutor(Executor):
             for future, job in list(self._jobs.items()):
                 try:
                     self._settle(future, job)
-                except Exception as error:
-                    del self._jobs[future]
+                except Exception as error:  # such as a result that cannot be read here
+                    self._jobs.pop(future, None)
                     future.set_exception(error)
         for future, job in self._jobs.items():
             job.cancel(check=False)
