@@ -23,7 +23,6 @@ from unbraid.metrics.scoring import encoded
 from unbraid.pictures.matrices import save_matrices
 from unbraid.runs.remote import is_remote
 from unbraid.runs.run import Run
-from unbraid.studies.bands import bands_of, data_of
 from unbraid.training.encoders import is_reference, load_encoder
 
 WORTH_SAYING = 5.0  # seconds
@@ -87,12 +86,11 @@ def command(
     if update and (run is None or run.source is not None or out is not None):
         raise InputError("--update is for a run in a folder of yours, and without --out")
     typed = read_types(types)
-    known: Any = None if run is None else data_of(run)
+    opened: Any = None
     if is_reference(source):
         if data is None:
             raise InputError(f"{source} is an encoder; say which data to score it on with --data")
         opened = _opened(data, resolution, settings)
-        known = opened.opened
         table = _encode(source, opened, seed, samples, batch, device, typed, _listed(ignore))
     elif data is not None:
         raise InputError(f"--data is for encoders (FILE.py:NAME, TorchScript, ONNX); {source} is not one")
@@ -105,10 +103,9 @@ def command(
         table.codes, table.factors, table.test, protocol, seed, chosen, confidence,
         types=typed, baseline=baseline, code_names=table.code_names, announce=_announce,
     )  # fmt: skip
-    scores.data = None if typed else known
     _print_scores(scores)
-    if known_models := bands_of(scores, method=run.config.method if run else None, only=scores_shown(bands)):
-        click.echo(known_models)
+    if bands != "none" and not typed and (run is not None or opened is not None):
+        _print_bands(scores, run, opened, bands)
     if details:
         _print_details(scores)
     if run is not None and update:
@@ -200,6 +197,15 @@ def _print_scores(scores: ScoreTable) -> None:
         click.echo(f"noise and perfect codes on {fewest:,} training rows for {', '.join(fewer)}")
     for note in scores.notes:
         click.echo(f"note: {note}")
+
+
+def _print_bands(scores: ScoreTable, run: Run | None, data: Any, which: str) -> None:
+    """Print where the scores lie among those of known models on the same data."""
+    from unbraid.studies.bands import bands_of, data_of  # half a second, and codes of a file need none of it
+
+    scores.data = data.opened if run is None else data_of(run)
+    if found := bands_of(scores, method=None if run is None else run.config.method, only=scores_shown(which)):
+        click.echo(found)
 
 
 def _print_details(scores: ScoreTable) -> None:
