@@ -39,9 +39,10 @@ bench: .venv/ready
 	$(BIN)/python bench/data.py
 	$(BIN)/python bench/train.py
 
-# the quick tests with the oldest versions that pyproject.toml allows, see constraints-oldest.txt
+# the oldest versions that pyproject.toml allows, see constraints-oldest.txt: the quick tests, tables and drawings
 oldest: build/oldest/ready
-	OMP_NUM_THREADS=1 build/oldest/bin/python -m pytest $(QUICK)
+	OMP_NUM_THREADS=1 build/oldest/bin/python -m pytest $(QUICK) tests/pictures tests/metrics/test_scoring.py \
+	  tests/report/test_compared.py tests/report/test_run_table.py tests/report/test_page.py::test_one_run
 
 build/oldest/ready: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv build/oldest

@@ -53,6 +53,8 @@ def pages() -> dict[str, str]:
             found[path.relative_to(ROOT).as_posix()] = target.as_posix()
     for study in STUDIES:
         found[f"src/unbraid/studies/{study}/README.md"] = f"studies/{study}.md"
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        found[path.relative_to(ROOT).as_posix()] = f"notebooks/{path.name}"
     return found
 
 
@@ -115,8 +117,7 @@ def gather(reports: bool) -> None:
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         page = GATHERED / "notebooks" / f"{path.stem}.md"
         page.parent.mkdir(exist_ok=True)
-        page.write_text(notebook(path))
-        shutil.copyfile(path, page.with_name(path.name))
+        page.write_text(rewritten(notebook(path), path.relative_to(ROOT).as_posix(), known))
     (GATHERED / "results.md").write_text(results(reports))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -62,23 +63,22 @@ def test_a_terminal_without_the_alphabet_gets_the_codes_of_the_letters(runs: Pat
     assert r"/\u03b2-\u03a9," in done.stdout
 
 
-def test_a_full_disk_leaves_the_report_that_was_there(
-    runs: Path, tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_finds_no_room_leaves_the_one_that_was_there(runs: Path, tmp_path: Path, here: Here) -> None:
     command = ("report", str(runs / NAME), "--out", str(tmp_path / "report"), "--draw", "0")
     assert here(*command).returncode == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-
-    def refuse(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("unbraid.data.atomic.os.fsync", refuse)
-    done = here(*command)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"unbraid: cannot write {tmp_path / 'report'}")
-    assert done.stderr.endswith(": No space left on device\n")
-    assert done.stderr.count("\n") == 1
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for room in (0, 2000):  # bytes of a file, as on a full disk: for none, and for the beginning of a PDF
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+        try:
+            done = here(*command)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"unbraid: cannot write {tmp_path / 'report'}")
+        assert done.stderr.endswith(": File too large\n")
+        assert done.stderr.count("\n") == 1
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_file_system_without_locks(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

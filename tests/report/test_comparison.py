@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from unbraid.report import comparison, overview, write
 from unbraid.report.parts import Figure, Table
 
 
-def runs(methods: tuple[str, ...] = ("beta_vae", "lab.py:Mine")) -> pd.DataFrame:
+def runs(methods: tuple[str, ...] = ("beta_vae", "lab.py:Mine"), seeds: int = 5) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
         {
@@ -20,7 +21,7 @@ def runs(methods: tuple[str, ...] = ("beta_vae", "lab.py:Mine")) -> pd.DataFrame
             "scores.mig": rng.random(), "scores.total_correlation": rng.random(), "scores.kl": rng.random(),
             "scores.sap": rng.random(),
         }
-        for method in methods for data in ("dsprites", "shapes3d") for strength in (1.0, 4.0) for seed in range(5)
+        for method in methods for data in ("dsprites", "shapes3d") for strength in (1.0, 4.0) for seed in range(seeds)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -55,3 +56,13 @@ def test_a_figure_has_an_interval_for_each_method_and_data_set() -> None:
 
 def test_one_method_has_no_comparison() -> None:
     assert comparison(runs(("beta_vae",))) == []
+
+
+@pytest.mark.parametrize(("seeds", "words"), [(20, "A small dot is a model"), (21, "A thin line spans the models")])
+def test_many_models_of_a_setting_are_a_line(seeds: int, words: str) -> None:
+    section = comparison(runs(seeds=seeds))[1]
+    assert words in section.text
+    figure = section.items[0]
+    assert isinstance(figure, Figure)
+    dots = [line.get_xdata() for line in figure.drawn().axes[0].lines if line.get_markersize() == 2.2]
+    assert [len(places) for places in dots] == ([20] * 4 if seeds == 20 else [])

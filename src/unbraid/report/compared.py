@@ -233,10 +233,8 @@ def _trials(table: pd.DataFrame, seeds: tuple[int, ...]) -> Trials:
     """The models of a method by setting and seed; of several that are alike, the last."""
     names = [str(name) for name in table if str(name).startswith("settings.")]
     varied = [name for name in [*names, "steps"] if name in table and len({str(value) for value in table[name]}) > 1]
-    keys = [
-        tuple((name.removeprefix("settings."), value) for name, value in zip(varied, row, strict=True))
-        for row in table[varied].itertuples(index=False, name=None)
-    ]
+    columns = {name.removeprefix("settings."): table[name].tolist() for name in varied}
+    keys = [tuple((name, column[row]) for name, column in columns.items()) for row in range(len(table))]
     settings = sorted(set(keys), key=lambda key: [_ordered(value) for _, value in key])
     runs = table.assign(setting=[settings.index(key) for key in keys])
     done_last = runs.assign(_done=runs["state"] == "done").sort_values("_done", kind="stable")

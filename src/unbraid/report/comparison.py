@@ -33,6 +33,7 @@ from unbraid.report.parts import Figure, Section, Table
 TITLE = "Comparison of methods"
 COLOURS = ("#009E73", "#882255", "#CC79A7", "#D55E00", "#5D5D5D", "#56B4E9", "#E69F00", "#0072B2")  # by Okabe and Ito
 MARKS = "os^DvPX*"
+DOTS = 20  # models of a setting above which a line spans them: a page cannot hold a dot for each of 12,600
 
 
 def comparison(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | None = None) -> list[Section]:
@@ -85,9 +86,11 @@ def _curves(compared: Compared) -> Section | None:
         trials = [compared.trials[method, data] for data in swept if (method, data) in compared.trials]
         if trials:
             sweeps.append(f"- {method_name(method)}: {sweep_words(trials[0].settings)}")
+    many = max(len(trials.seeds) for trials in compared.trials.values()) > DOTS
+    models = f"A thin line spans the models of a setting with more than {DOTS}" if many else "A small dot is a model"
     text = (
         "The settings of each method from first to last, by position: the strengths of different methods are not on "
-        "one scale. A small dot is a model, a large one the mean of a setting, with its 95 % interval from three seeds "
+        f"one scale. {models}, a large dot the mean of a setting, with its 95 % interval from three seeds "
         "on. A ring marks the setting that is compared.\n\n" + "\n".join(sweeps)
     )
     items = [
@@ -209,8 +212,11 @@ def _curve(axis: Axes, table: Array, apart: float, look: tuple[str, str], method
     at = np.arange(1, len(table) + 1) + apart
     for x, row in zip(at, table, strict=True):
         values = row[np.isfinite(row)]
-        (dots,) = axis.plot([x] * len(values), values, "o", color=colour, ms=2.2, mew=0, alpha=0.5)
-        style.label(dots, name)
+        if len(values) > DOTS:
+            (models,) = axis.plot([x] * 2, [values.min(), values.max()], color=colour, lw=0.6, alpha=0.5)
+        else:
+            (models,) = axis.plot([x] * len(values), values, "o", color=colour, ms=2.2, mew=0, alpha=0.5)
+        style.label(models, name)
         entry = mean(row)
         if entry.has_interval:
             axis.plot([x, x], [entry.low, entry.high], color=colour, lw=1.1, solid_capstyle="butt")

@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -286,7 +285,9 @@ def _mixture(match: re.Match[str]) -> str:
     return f"{match[1]}: color-mix(in srgb, var(--ink) {ink}%, var(--paper))"
 
 
-def save_pdf(laid_out: LaidOut, path: Path) -> None:
-    """A drawing as PDF, for papers."""
+def pdf(laid_out: LaidOut) -> bytes:
+    """A drawing as PDF, for papers. Not straight into a file: Matplotlib hides why that cannot be written."""
+    file = io.BytesIO()
     with matplotlib.rc_context(_FONTS):
-        laid_out.drawing.savefig(path, format="pdf", bbox_inches=laid_out.outline, metadata={"CreationDate": None})
+        laid_out.drawing.savefig(file, format="pdf", bbox_inches=laid_out.outline, metadata={"CreationDate": None})
+    return file.getvalue()

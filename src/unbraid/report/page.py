@@ -189,7 +189,8 @@ class _Page:
         if isinstance(item, Figure):
             file = f"figures/{item.name}.pdf"
             with drawings.laid_out(item.drawn()) as laid_out:
-                self.save(file, lambda part: drawings.save_pdf(laid_out, part))
+                pdf = drawings.pdf(laid_out)
+                self.save(file, lambda part: part.write_bytes(pdf))
                 drawing = drawings.svg(laid_out, f"svg{len(self.names)}-", item.title, self.runs_of)
                 size = f' style="--size:{drawings.width(laid_out)}px"'
                 body = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{drawing}</div>'

@@ -129,6 +129,7 @@ class RunTable:
         except (OSError, ValueError) as error:
             raise InputError(f"{results} cannot be read as results: {error}") from error
         pictures = {file.stem: file for file in sorted((results / "pictures").glob("*.webp"))}
+        frame = frame.copy()  # as one block per type: pandas warns of hundreds of columns that each are a block
         return cls(frame, tables, pictures=pictures, identity=tuple(about["identity"]))
 
     def save(self, results: Path, pictures: Mapping[str, Image.Image] | None = None) -> None:

@@ -147,11 +147,14 @@ class Models:
 
     def runs(self, data: str, method: str) -> list[str]:
         """The run of each row of `rows`; empty where there is no such model."""
-        frame = self.table.done
-        own = frame[(frame["data"] == data) & (frame["method"] == method)]
-        folders = {(float(s), int(seed)): str(run) for s, seed, run in own[["strength", "seed", "run"]].to_numpy()}
-        keys = itertools.product(self.strengths(method), self.table.seeds)
-        return [folders.get(key, "") for key in keys]
+        keys = itertools.product([data], [method], self.strengths(method), self.table.seeds)
+        return [self._folders.get(key, "") for key in keys]
+
+    @cached_property
+    def _folders(self) -> dict[tuple[str, str, float, int], str]:
+        """The folder of each model by data set, method, strength and seed."""
+        columns = [self.table.done[name].tolist() for name in ("data", "method", "strength", "seed", "run")]
+        return {(d, m, float(s), int(seed)): str(run) for d, m, s, seed, run in zip(*columns, strict=True)}
 
     @cached_property
     def downstream(self) -> dict[str, str]:
