@@ -37,6 +37,9 @@ GRACE = 60.0
 """Seconds in which a worker that is asked to stop can save what it trains."""
 
 
+MOST_WORKERS = 1_000
+
+
 class NoWorkerError(BrokenExecutor, InputError):
     """The machine refuses to start a process: no fault of a task."""
 
@@ -54,6 +57,8 @@ class LocalExecutor(Executor):
     ) -> None:
         if workers < 1:
             raise InputError(f"workers is {workers}; expected at least 1")
+        if workers > MOST_WORKERS:
+            raise InputError(f"workers is {workers}; expected at most {MOST_WORKERS:,} processes of one machine")
         if memory_limit is not None and memory_limit < 1:
             raise InputError(f"the memory limit is {memory_limit} bytes; expected more than 0")
         self.workers = workers
