@@ -22,7 +22,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from unbraid.arguments import need_whole
 from unbraid.errors import InputError, TerminatedError
 from unbraid.jobs.engines import WorkerDiedError
 from unbraid.own import Source
@@ -34,8 +33,8 @@ THREADS = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
 
-MOST = 10_000
-"""Workers of one machine."""
+MOST_WORKERS = 1_000
+"""Processes of one machine."""
 GRACE = 60.0
 """Seconds in which a worker that is asked to stop can save what it trains."""
 
@@ -55,7 +54,10 @@ class LocalExecutor(Executor):
     def __init__(
         self, workers: int, *, modules: Sequence[Path | Source] = (), memory_limit: int | None = None, threads: int = 1
     ) -> None:
-        need_whole("workers", workers, 1, MOST)
+        if workers < 1:
+            raise InputError(f"workers is {workers}; expected at least 1")
+        if workers > MOST_WORKERS:
+            raise InputError(f"workers is {workers}; expected at most {MOST_WORKERS:,} processes of one machine")
         if memory_limit is not None and memory_limit < 1:
             raise InputError(f"the memory limit is {memory_limit} bytes; expected more than 0")
         self.workers = workers
