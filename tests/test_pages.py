@@ -41,7 +41,7 @@ SMALLER = {
     "docs/data.md": {'data = load("hugging_face", hub="cifar10", image="img", factors="label")': "",  # from the network
                      "mnist_stl10\", 64": "mnist_stl10\", 32"},
     "docs/methods/README.md": {"steps=300_000": "steps=1", 'load("dsprites")': 'load("dsprites", 16, rows=200)'},
-    "docs/methods/multitask.md": {"steps=20_000": "steps=1", "resolution=32": "resolution=16, rows=400"},
+    "docs/methods/multitask.md": {"resolution=32": "resolution=16, rows=400"},
     "docs/population.md": {"rows=20_000": "rows=200", "labels=1000": "labels=100", "resolution=32": "resolution=16",
                            "steps=200": "steps=1", '"network": "small"': '"network": "tiny"',
                            "workers=2": "executor=InlineExecutor()"},

@@ -126,7 +126,7 @@ BAD = [
     (["study", "run", "syntax.py"], "syntax.py cannot be imported: SyntaxError: "),
     (["study", "run", "nojobs.py"], "nojobs.py has no function jobs(scale)"),
     (["study", "run", "notes.txt"], "notes.txt is not a Python file"),
-    (["study", "run", "strings.py"], "'beta_vae' is not a job; a study is a list of jobs"),
+    (["study", "run", "strings.py"], "jobs('smoke') gives a str; expected jobs, such as Train"),
     (["study", "run", "setting.py"], "there is no setting 'bta'; did you mean 'beta'?"),
     (["study", "run", "assumptions", "--scale", "smok"], "there is no scale 'smok'; did you mean 'smoke'?"),
     (["study", "run", str(TOYS), "--scale", "not"], "there is no scale 'not'; did you mean 'notes'?"),

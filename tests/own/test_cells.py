@@ -102,8 +102,8 @@ def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     main = ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", main)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "near.py").write_text("OUTPUTS = 5\n")
-    own = "from near import OUTPUTS\nfrom unbraid.nets import Network\nOWN = Network('own', lambda shape, n: OUTPUTS)"
+    (tmp_path / "nearby.py").write_text("OUTPUTS = 5\n")
+    own = "from nearby import OUTPUTS\nfrom unbraid.nets import Network\nOWN = Network('own', lambda shape, n: OUTPUTS)"
     vars(main)["In"] = [*(cell for cell in NOTEBOOK if cell not in ("data = 1 / 0", "not python")), own]
     monkeypatch.syspath_prepend(str(tmp_path))
     for cell in vars(main)["In"]:

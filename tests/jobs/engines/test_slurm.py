@@ -36,8 +36,10 @@ MODEL: Job = tiny(steps=STEPS, every=2)
 def queue(tmp_path: Path) -> Iterator[SlurmExecutor]:
     """Submitit's jobs as processes of this machine, which know the tasks' file only from what is sent to them."""
     pytest.importorskip("submitit", reason="submitit is not installed: pip install 'unbraid[slurm]'")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # submitit cancels by it; after & it is ignored
     with SlurmExecutor(2, folder=tmp_path / "study", modules=[TOYS, TASKS], cluster="local") as executor:
         yield executor
+    signal.signal(signal.SIGINT, before)
 
 
 def trainer(out: Path, before: int = 0) -> int:
