@@ -172,6 +172,16 @@ def test_discover_ends_with_a_table_a_model_and_a_page(
     assert here("encode", str(out / "model"), "--out", "codes.csv").returncode == 0
     assert here("discover", "pictures", "--minutes", "0.5").returncode == 2
 
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(discovery.Search, "run", stop)
+    (out / "page.html").unlink()
+    done = here("discover", "pictures", "--minutes", "1", "--resolution", "16", "--strengths", "2", "--latents", "3")
+    assert done.returncode == 0, done.stderr
+    assert "stopped; writing what was found so far" in done.stderr
+    assert (out / "page.html").exists()
+
 
 def test_too_few_pictures_are_refused(tmp_path: Path, here: Here) -> None:
     draw(tmp_path / "pictures", 3)

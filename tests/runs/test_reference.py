@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,13 @@ tool = load_bench("reference_models")
 def test_there_is_one_for_each_choice() -> None:
     assert set(reference_names()) == {choice.name for choice in (*tool.CHOICES, tool.ARM)}
     assert sum(path.stat().st_size for path in reference_folder().rglob("*") if path.is_file()) < tool.MOST
+
+
+def test_the_page_lists_them_with_their_scores() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text()
+    for name in reference_names():
+        scores = Run(f"reference/{name}").scores
+        assert re.search(rf"^\| `{name}` \|.*\| {scores['mig']:.3f} \|", page, re.M), name
 
 
 @pytest.mark.parametrize("name", reference_names())

@@ -665,7 +665,7 @@ def test_the_command_line_asks_for_the_same_population(
     whole: History, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """On the folder of the population that Python made, it finds everything done."""
-    monkeypatch.setattr(import_module("unbraid.cli._engine"), "_executor", lambda *_: (Now(), 1))
+    monkeypatch.setattr(import_module("unbraid.cli._engine"), "_executor", lambda *_, **__: (Now(), 1))
     before = len(list((whole.out / "jobs").iterdir()))
     result = CliRunner().invoke(app, ["population", "beta_tc_vae", *FLAGS, "--out", str(whole.out)])
     assert result.exit_code == 0, result.exception

@@ -458,8 +458,9 @@ def test_a_folder_of_pictures_ends_with_labels_by_file_name(
     folder = pictures(tmp_path / "pictures")
     loose = ["--reduce", "active=0", "--reduce", "height=1", "--reduce", "distance=0.3", "--reduce", "smallest=6"]
     code = command(
-        monkeypatch, tmp_path, "--data", "image_folder", "--path", str(folder), "--out", "found", *QUICK, *loose
-    )
+        monkeypatch, tmp_path, "--data", "image_folder", "--path", str(folder), "--out", "found", "--minutes", "60",
+        *QUICK, *loose,
+    )  # fmt: skip
     printed = capsys.readouterr()
     assert code == 0, printed.err
     out = tmp_path / "found"

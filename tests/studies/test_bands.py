@@ -78,6 +78,11 @@ def test_models_of_the_same_method_are_counted_apart() -> None:
     assert "published: β-VAE 0.12" in str(found["mig"])
 
 
+def test_a_model_of_the_study_does_not_lie_above_itself() -> None:
+    assert "above 50 % of 72 models" in str(valued(0.36 + 1e-8).bands("dsprites", 32))
+    assert "above 51 % of 72 models" in str(valued(0.36 + 1e-5).bands("dsprites", 32))
+
+
 def test_the_same_metric_with_other_settings_is_another_score() -> None:
     """DCI by boosted trees is beside the study's own DCI, by an SVM: only the former is compared."""
     found = valued(0.036, metrics=["dci"]).bands("dsprites", 32)
@@ -126,6 +131,15 @@ def test_look_alikes_are_not_the_published_images() -> None:
     assert "on Shapes3D itself" in str(scores.bands("shapes3d", 64))
     assert "itself" not in str(scores.bands("shapes3d_official", 64))
     assert not any(band.models for band in scores.bands("shapes3d_official", 64).bands)
+
+
+def test_metrics_that_tell_classes_from_numbers_are_compared_only_between_alike() -> None:
+    """In studies all factors are ordered values."""
+    options: dict[str, Any] = {"names": NAMES, "protocol": "intervention_dsprites", "metrics": ["dci"]}
+    numbered, typed = (score(CODES, FACTORS, types=types, **options) for types in ({}, {"shape": "classes"}))
+    assert numbered.bands("dsprites", 64)["dci.disentanglement"].published
+    assert not typed.bands("dsprites", 64)
+    assert table(types={"shape": "classes"}).bands("dsprites", 64)
 
 
 def test_what_is_missing_or_wrong_is_named() -> None:

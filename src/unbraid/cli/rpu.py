@@ -131,7 +131,7 @@ def _rpu(**options: Any) -> None:
     if result.coverage():
         click.echo(f"{out / 'labels.csv'}  {len(result.coverage())} labels of {len(result.labels):,} images")
         click.echo(out / "metaepochs.png")
-    if result.best is None:
+    if result.best is None or not result.coverage():
         raise click.exceptions.Exit(1)
     if result.final is None:
         click.echo(f"{result.best.folder}  the best model of the first metaEpoch")

@@ -124,7 +124,7 @@ class RPU:
         """What stands against the result, in plain words."""
         advice, count = [], len(self.labels)
         if self.stop:
-            advice.append(self.stop)
+            advice.append(self.stop if self.coverage() else f"There are no surrogate labels: {self.stop}.")
         if self.best is None:
             advice.append("No latent of the best model says anything: it is not a result.")
         elif history := self.final or self.first:

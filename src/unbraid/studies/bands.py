@@ -23,6 +23,7 @@ from unbraid.errors import InputError
 from unbraid.jobs.job import ordered
 from unbraid.jobs.training import Train
 from unbraid.metrics import METRICS, PROTOCOLS, Protocol, ScoreTable, as_protocol
+from unbraid.metrics.dci import ESTIMATORS
 from unbraid.metrics.declaration import Settings
 from unbraid.pictures.names import method_name
 from unbraid.runs.identity import plain
@@ -223,9 +224,7 @@ class Band:
             return str(self)
         text = f"{self.score} {self.value:.3g} to {other.value:.3g} in {count} runs"
         if self.models:
-            low, high = (
-                f"{100 * bisect_left(self.models, one.value) / len(self.models):.0f} %" for one in (self, other)
-            )
+            low, high = (f"{100 * _below(one.value, self.models) / len(self.models):.0f} %" for one in (self, other))
             text += f", above {low} to {high} of {len(self.models)} models"
         return f"{text}; published: {self.papers}" if self.published else text
 
@@ -236,8 +235,13 @@ class Band:
         return ", ".join(map(str, known)) if len(known) <= 2 else f"{known[0]} to {known[-1]}"
 
 
+def _below(value: float, others: tuple[float, ...]) -> int:
+    """How many are lower. Kept tables have seven digits: a model of the study does not lie above itself."""
+    return bisect_left(others, value - 1e-6 * abs(value))
+
+
 def _above(value: float, others: tuple[float, ...], what: str, which: str = "") -> str:
-    below, count = bisect_left(others, value), len(others)
+    below, count = _below(value, others), len(others)
     return (
         f"{below} of {which}{count} {what}" if count <= FEW else f"{100 * below / count:.0f} % of {which}{count} {what}"
     )
@@ -300,8 +304,19 @@ def bands_of(
     if size is None:
         raise InputError("resolution is not known; expected the side of the images in pixels, such as 64")
     settings = source.get("settings", {}) if data is None else {}
-    metrics = {name: one for name, one in scores.settings.items() if name.rpartition(".")[2] in METRICS}
+    built_in = {name: given for name, given in scores.settings.items() if name.rpartition(".")[2] in METRICS}
+    metrics = {
+        name: given for name, given in built_in.items()
+        if "classes" not in scores.types or not _by_type(name.rpartition(".")[2], given)
+    }  # fmt: skip
     return _bands(scores, Conditions.of(name, size, settings, metrics, scores.samples), method, only)
+
+
+def _by_type(metric: str, settings: Settings) -> bool:
+    """Whether a metric treats classes in another way than ordered values, which all factors are in studies."""
+    if metric in ("dci", "sap"):
+        return ESTIMATORS[settings["estimator"]][1] if metric == "dci" else settings["predictor"] == "r2"
+    return metric != "irs" and "categorical" in METRICS[metric].settings  # irs: only with more classes than bins
 
 
 def _of_run(run: Run) -> Conditions | None:

@@ -176,7 +176,7 @@ def test_the_end_waits_or_does_not(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"workers": 0}, "workers is 0; expected at least 1"),
-        ({"workers": 10**30}, "workers is 1000000000000000000000000000000; expected at most 10,000"),
+        ({"workers": 10**30}, "expected at most 1,000 processes of one machine"),
         ({"workers": 1, "memory_limit": 0}, "the memory limit is 0 bytes; expected more than 0"),
     ],
 )
@@ -265,7 +265,6 @@ def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     ("settings", "message"),
     [
         ({"workers": 0}, "workers is 0; expected at least 1"),
-        ({"workers": 10**30}, "workers is 1000000000000000000000000000000; expected at most 10,000"),
         ({"gpus_per_job": -1.0}, "the GPUs of a job are -1; expected a share from 0 to 1, or a whole number"),
         ({"gpus_per_job": 1.5}, "the GPUs of a job are 1.5"),
         ({"address": "127.0.0.1:9"}, "there is no Ray cluster at '127.0.0.1:9': .*refused; expected HOST:PORT or auto"),

@@ -33,8 +33,8 @@ THREADS = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
 
-MOST_WORKERS = 10_000
-"""More processes than one machine can start."""
+MOST_WORKERS = 1_000
+"""Processes of one machine."""
 GRACE = 60.0
 """Seconds in which a worker that is asked to stop can save what it trains."""
 
@@ -57,7 +57,7 @@ class LocalExecutor(Executor):
         if workers < 1:
             raise InputError(f"workers is {workers}; expected at least 1")
         if workers > MOST_WORKERS:
-            raise InputError(f"workers is {workers}; expected at most {MOST_WORKERS:,}")
+            raise InputError(f"workers is {workers}; expected at most {MOST_WORKERS:,} processes of one machine")
         if memory_limit is not None and memory_limit < 1:
             raise InputError(f"the memory limit is {memory_limit} bytes; expected more than 0")
         self.workers = workers
