@@ -229,6 +229,8 @@ def calls(world: World, rng: random.Random) -> Iterator[tuple[list[str], str]]:
             if getattr(param, "is_flag", False) or tried[path[0], name] > SHARED:
                 continue
             choices = values(world, param, rng)
+            if name == "out":  # a file that the user names may be replaced
+                choices = [value for value in choices if value != str(world.inputs / "outside")]
             if path[0] in SPAWNING and param.type.name in CERTAIN:
                 choices = CERTAIN[param.type.name]
             for value in rng.sample(choices, min(len(choices), max(1, round(FACTOR)))):

@@ -15,12 +15,14 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import InputError, nearest
 from unbraid.own.references import without_keys
 from unbraid.runs.record import flat
-from unbraid.runs.run import Run
+
+if TYPE_CHECKING:  # PyTorch is slow to import, and `study status` needs none of it
+    from unbraid.runs.run import Run
 
 
 @dataclass(frozen=True)
