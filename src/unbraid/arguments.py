@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+import os
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
@@ -66,6 +67,20 @@ def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
             raise InputError(f"{name} is {shown(value)}; expected {' or '.join(_words(kind) for kind in accepted)}")
         if isinstance(value, int) and int in accepted and not -LARGEST <= value <= 2**64:
             raise InputError(f"{name} is {shown(value)}; expected at most {LARGEST:,}")
+        if isinstance(value, str | PathLike) and PathLike in accepted and is_too_long(value):
+            raise InputError(f"{name} is {shown(value)}, which is too long for a path")
+        members = _members(inspect.unwrap(function)).get(name, ())
+        if members and isinstance(value, list | tuple) and type(value) not in accepted:
+            for index, one in enumerate(value):
+                if not any(_is(one, kind) for kind in members):
+                    expected = " or ".join(_words(kind) for kind in members)
+                    raise InputError(f"{name}[{index}] is {shown(one)}; expected {expected}")
+
+
+def is_too_long(path: str | PathLike[Any]) -> bool:
+    """Whether no file system takes a path: it, or a name in it, is too long."""
+    parts = os.fsencode(path).split(b"/")
+    return sum(map(len, parts)) > 4000 or len(parts) > 255 or max(map(len, parts)) > 255
 
 
 _KINDS: dict[str, Any] = {
@@ -73,6 +88,7 @@ _KINDS: dict[str, Any] = {
     "Sequence": Iterable, "Iterable": Iterable, "Collection": Iterable, "list": Iterable, "tuple": Iterable,
     "dict": Mapping, "Callable": Callable, "type": type,
 }  # fmt: skip
+_SEQUENCES = ("Sequence", "Iterable", "Collection", "list")
 _WORDS: dict[Any, str] = {
     int: "a whole number", float: "a number", str: "a word", bool: "True or False", type(None): "None",
     PathLike: "a path", Mapping: "a mapping", Iterable: "a sequence", Callable: "a function", type: "a class",
@@ -92,6 +108,19 @@ def _kinds(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
         parts = list(_resolved(parameter.annotation, function.__globals__)) if named else [None]
         kinds[name] = () if None in parts else tuple(dict.fromkeys(parts))
     return kinds
+
+
+@cache
+def _members(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+    """What each member of a parameter that is a sequence must be; nothing where its annotation does not say."""
+    members = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        named = isinstance(parameter.annotation, str) and parameter.kind is not parameter.VAR_KEYWORD
+        parts = _parts(parameter.annotation) if named else []
+        inner = [part.partition("[")[2][:-1] for part in parts if part.partition("[")[0] in _SEQUENCES and "[" in part]
+        kinds = [kind for one in inner for kind in _resolved(one, function.__globals__)]
+        members[name] = () if None in kinds else tuple(dict.fromkeys(kinds))
+    return members
 
 
 def _resolved(annotation: str, names: Mapping[str, Any]) -> Iterator[Any]:
@@ -129,7 +158,7 @@ def _is(value: Any, kind: Any) -> bool:
     if kind is Callable:
         return callable(value)
     if kind is Iterable:
-        return hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping)
+        return hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping | type)
     return isinstance(value, kind)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from unbraid.arguments import is_too_long
 from unbraid.data.atomic import link_target
 from unbraid.errors import InputError, nearest
 
@@ -23,8 +24,7 @@ class _PathType(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not str(value):
             self.fail("it is empty; expected a path", param, ctx)
-        parts = os.fsencode(value).split(b"/")
-        if sum(map(len, parts)) > 4000 or len(parts) > 255 or max(map(len, parts)) > 255:
+        if is_too_long(value):
             self.fail(f"'{str(value)[:40]}…' is too long for a path", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         written = param is not None and not _WRITTEN.isdisjoint(param.opts)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.errors import InputError
 from unbraid.metrics._arrays import Rng, Scores, as_codes
 from unbraid.metrics.declaration import Metric
 
@@ -16,6 +17,8 @@ def wasserstein_correlation(codes: Any, *, rng: Rng = None) -> Scores:
     At least 0; 0 if the codes are uncorrelated. `normalised` is invariant to scaling all codes together.
     """
     table = as_codes(codes)
+    if len(table) < 2:
+        raise InputError(f"there is {len(table)} row of codes; expected at least 2 for a covariance")
     covariance = np.atleast_2d(np.cov(table, rowvar=False))
     variances = np.diag(covariance)
     # C diag C is similar to the symmetric D^½ C D^½; its root has a trace even if C is singular
