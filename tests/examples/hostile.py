@@ -10,6 +10,7 @@ import io
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import traceback
@@ -26,6 +27,7 @@ from unbraid.runs.folder import _with_digest
 
 HUGE = 10**30
 COMPUTING, WAITING = 10, 120  # seconds: a case computes for a hundredth of one; other work may make it wait
+MOST_TAKEN, MOST_DATA = 2 << 30, 8 << 30  # bytes that a case may take, and that the process may have while it runs
 LONG = "n" * 5000
 WORDS = ["", " ", "no such thing", "²", "-", "=", "\u202e[/red]$_{", "../..", "%s%n", LONG, "nan", "[bold", "\ud800"]
 INTS = ["x", "", "-1", "1.5", "nan", str(HUGE), "-9223372036854775809", "²", "0x10", "1e3"]
@@ -256,7 +258,10 @@ _hooked: list[bool] = []
 
 @contextlib.contextmanager
 def rule(inputs: Path) -> Iterator[list[str]]:
-    """The block ends in time, starts no process and changes nothing below `inputs`; else BrokenRuleError."""
+    """The block ends in time and in little memory, starts no process and changes nothing below `inputs`.
+
+    Else BrokenRuleError.
+    """
     if not _hooked:
         _hooked.append(True)
         sys.addaudithook(_watch)
@@ -266,6 +271,8 @@ def rule(inputs: Path) -> Iterator[list[str]]:
         raise _TimeOutError("".join(traceback.format_stack(frame)[-4:]))
 
     handlers = {number: signal.signal(number, end) for number in (signal.SIGALRM, signal.SIGPROF)}
+    peak, limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_DATA, limits[1]))  # so that a fault does not stop the machine
     signal.alarm(WAITING)
     signal.setitimer(signal.ITIMER_PROF, COMPUTING)
     _watching.append(started)
@@ -279,6 +286,10 @@ def rule(inputs: Path) -> Iterator[list[str]]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
+    taken = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) * 1024
+    if taken > MOST_TAKEN:
+        raise BrokenRuleError(f"it took {taken / 1e9:.1f} GB of memory")
     if started:
         raise BrokenRuleError(f"it started a process: {started[0]}")
     after = listing(inputs)

@@ -29,8 +29,11 @@ def written(path: Path) -> Iterator[Path]:
 def beside(source: Path, ending: str) -> Path:
     """A file named after another or after the folder of a run, beside it, and never in the folder of a run."""
     path = source.resolve()
+    if not path.name:
+        raise InputError(f"nothing lies beside {source}; name another folder, or say where to write with --out")
     if path.is_dir():
-        return path.with_name(f"{path.name}{ending}")
+        above = path.parent if source.name in {"", ".."} else source.parent
+        return above / f"{path.name}{ending}"
     if (path.parent / "config.json").exists():
         return path.parent.with_name(f"{path.parent.name}.{path.name}{ending}")
     return source.parent / f"{path.name}{ending}"

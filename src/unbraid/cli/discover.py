@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from unbraid.cli._engine import ENGINE, started
+from unbraid.cli._files import beside
 from unbraid.cli._group import PATH, say
 from unbraid.data import catalogue
 from unbraid.data.sets.image_folder import Pictures
@@ -70,7 +71,7 @@ def command(
         say(line)
     assert data.opened is not None
     setup = Setup(data.opened, model_settings(data, network, latents, learning_rate), strengths=_numbers(strengths))
-    target = out or folder.with_name(f"{folder.resolve().name}-factors")
+    target = out or beside(folder, "-factors")
     search = Search(setup, data, target, say, time.monotonic() - begun)
     pace = search.measure(engine["workers"] or os.cpu_count() or 1)
     say(_plan(search, minutes, pace))

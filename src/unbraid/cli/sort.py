@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import torch
 
+from unbraid.cli._files import beside
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
@@ -34,7 +35,7 @@ def command(folder: Path, by: str, model: Path | None, links: Path | None, out: 
     FOLDER is that of the pictures. The contact sheet shows them evenly spaced along the factor: the fastest way to see
     what it is.
     """
-    run = Run(model or folder.with_name(f"{folder.resolve().name}-factors") / "model")
+    run = Run(model or beside(folder, "-factors") / "model")
     latent = find_latent(latents_of(run), by)
     data = pictures_for(run, folder)
     values = encode_all(run.method(), data)[:, latent.index]
