@@ -14,7 +14,7 @@ from tests.metrics.examples import factors_of, noise, perfect
 from unbraid import score
 from unbraid.errors import InputError
 from unbraid.metrics import METRICS, irs
-from unbraid.metrics.scoring import _share_of
+from unbraid.metrics._bootstrap import share_of
 
 FACTORS = factors_of(600)
 NAMES = ["shape", "size", "x"]
@@ -215,7 +215,7 @@ def test_intervals_have_the_spread_of_new_rows() -> None:
     protocol = {"mig": {}, "sap": {"predictor": "r2"}}
     others = [score(*drawn(seed), test=drawn(seed), protocol=protocol) for seed in range(12)]
     found = score(*drawn(50), test=drawn(50), protocol=protocol, confidence=0.95, resamples=60)
-    assert _share_of(4000) == 1 / 8
+    assert share_of(4000) == 1 / 8
     for name in protocol:
         width = (found[f"{name}.high"] - found[f"{name}.low"]) / 2 / 1.96
         assert width == pytest.approx(np.std([other[name] for other in others], ddof=1), rel=0.7), name

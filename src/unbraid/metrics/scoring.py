@@ -4,39 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbraid.errors import InputError
-from unbraid.metrics._arrays import (
-    Array,
-    ContinuousFactorError,
-    Pair,
-    Rng,
-    Scores,
-    as_codes,
-    as_pair,
-    generator,
-    need_rows,
-)
-from unbraid.metrics.declaration import Metric, Settings, Size
+from unbraid.metrics._arrays import Array, ContinuousFactorError, Pair, Rng, generator
+from unbraid.metrics._baselines import BASELINE, add_baselines
+from unbraid.metrics._bootstrap import intervals, share_of
+from unbraid.metrics._measuring import Seeds, Work
+from unbraid.metrics._rows import Rows, rows_of, split
+from unbraid.metrics.declaration import Size
 from unbraid.metrics.protocols import METRICS, Part, Protocol, ProtocolLike, as_protocol
 from unbraid.metrics.score_table import ScoreTable
 from unbraid.own import label
-from unbraid.progress import Advance, progress
+from unbraid.progress import progress
 
 if TYPE_CHECKING:
     from unbraid.data.labels import Labels
 
 # scores that any code informative about a single factor decides
 _DECIDED = ("dci.disentanglement", "modularity", "beta_vae_score", "factor_vae_score", "infomec.infom", "med")
-BASELINE = 2_000  # training rows for the baselines of metrics that fit models
 ABOVE = 0.01  # of a score over that of perfect codes that is worth a note
-RESAMPLED, FEWEST = 8, 500  # a bootstrap sample has an eighth of the rows, but at least 500
 
 
 def score(
@@ -107,8 +98,8 @@ def score(
         codes, factors = _annotated(codes, factors)
     named = names is not None or hasattr(factors, "names") or _has_names(factors)
     columns = _code_names(codes) if code_names is None else [str(name) for name in code_names]
-    data = _data(codes, factors, test, names, types)
-    sets = _sets(data, chosen, rng)
+    data = rows_of(codes, factors, test, names, types)
+    sets = split(data, chosen, rng)
     sizes = {"train": len(sets.train[0]), "test": len(sets.test[0]), "all": len(sets.whole[0])}
     width = sets.train[0].shape[1]
     columns = columns or [str(code) for code in range(width)]
@@ -116,7 +107,7 @@ def score(
         raise InputError(f"there are {len(columns)} names for {width} codes; expected one per code")
     table = ScoreTable(chosen.name, seed, sizes, data.labels.names, columns, data.labels.types)
     table.data = opened
-    work = _Work(sets, data.labels, named)
+    work = Work(sets, data.labels, named)
     rounds = 1 + (resamples if confidence is not None else 0) + (2 if baseline else 0)
     by_name = isinstance(protocol, str) and metrics is None
     partly: dict[int, list[str]] = {}
@@ -126,7 +117,7 @@ def score(
         announce(_forecast(parts, work, baseline, resamples if confidence is not None else 0))
     with progress("scoring", rounds * len(parts)) as advance, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        seeds = _Seeds(rng)
+        seeds = Seeds(rng)
         for part in parts:
             before = len(caught)
             measured = work.measure(part, seeds[part.metric])
@@ -145,9 +136,9 @@ def score(
             table |= measured.scores
             table.arrays |= {prefix + label(part.metric): measured.arrays for prefix in part.prefixes}
         if confidence is not None:
-            table |= _intervals(table, present, work, confidence, resamples, rng, advance)
+            table |= intervals(table, present, work, confidence, resamples, rng, advance)
         if baseline:
-            _baselines(table, present, work, rng, advance)
+            add_baselines(table, present, work, rng, advance)
     table.notes = [*data.notes, *_notes(table, data, partly)]
     if unconverged:
         notes = f"{', '.join(dict.fromkeys(unconverged))}: some fits stopped before they converged"
@@ -223,177 +214,14 @@ def _selected(protocol: Protocol, metrics: Iterable[str] | str | None) -> Protoc
     return replace(protocol, metrics={metric: protocol.metrics.get(metric, {}) for metric in names}, beside=beside)
 
 
-class _Seeds(dict[str, int]):
-    """A seed per metric, drawn when it is first asked for: scores beside others are those of their protocol alone."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__()
-        self._rng = rng
-
-    def __missing__(self, metric: str) -> int:
-        self[metric] = int(self._rng.integers(2**31))
-        return self[metric]
-
-
-@dataclass(frozen=True)
-class _Data:
-    """Codes and labels of the rows that have every label: the training rows first if there is a test set."""
-
-    codes: Array
-    labels: Labels
-    train: int | None
-    """How many rows are the training set, where it was given."""
-    rows: Array
-    """The row of each in what was given."""
-    notes: list[str]
-
-
-def _data(
-    codes: Any, factors: Any, test: Pair | None, names: Iterable[str] | None, types: Mapping[str, str] | None
-) -> _Data:
-    from unbraid.data.labels import as_labels, together
-
-    table = as_codes(codes)
-    if test is None:
-        labels, cut = as_labels(factors, names, types), len(table)
-        _paired(len(table), len(labels))
-    else:
-        other, other_factors = as_pair(test)
-        unseen = as_codes(other, "test codes")
-        if table.shape[1] != unseen.shape[1]:
-            raise InputError(f"codes have {table.shape[1]} columns but {unseen.shape[1]} in the test set")
-        labels, cut = together(factors, other_factors, names, types)
-        _paired(len(table), cut)
-        _paired(len(unseen), len(labels) - cut, "test ")
-        table = np.concatenate([table, unseen])
-    notes, complete = list(labels.notes), labels.complete
-    if not complete.all():
-        lost = int((~complete).sum())
-        culprits = [name for name, column in zip(labels.names, labels.values.T, strict=True) if np.isnan(column).any()]
-        if not complete.any():
-            raise InputError(f"no row has all labels; leave out some of {', '.join(culprits)}")
-        notes.append(f"left out {lost:,} of {len(labels):,} rows without a label for {', '.join(culprits)}")
-    rows = np.flatnonzero(complete)
-    train = None if test is None else int(complete[:cut].sum())
-    return _Data(table[rows], labels.rows(rows), train, rows, notes)
-
-
-def _paired(codes: int, factors: int, which: str = "") -> None:
-    if codes != factors:
-        raise InputError(f"there are {codes} rows of {which}codes but {factors} of {which}factors")
-
-
-@dataclass(frozen=True)
-class _Sets:
-    """Codes and factors of the training rows, of the test rows and of all rows."""
-
-    train: tuple[Array, Array]
-    test: tuple[Array, Array]
-    whole: tuple[Array, Array]
-
-    def each(self, change: Callable[[Array, Array], tuple[Array, Array]]) -> _Sets:
-        """Each of the three, changed."""
-        return _Sets(change(*self.train), change(*self.test), change(*self.whole))
-
-
-def _sets(data: _Data, protocol: Protocol, rng: np.random.Generator) -> _Sets:
-    table, labels = data.codes, data.labels.table()
-    if data.train is not None:
-        cut = data.train
-        for count in (cut, len(table) - cut):
-            if not count:
-                raise InputError("no row of the training or of the test set has all labels")
-        return _Sets((table[:cut], labels[:cut]), (table[cut:], labels[cut:]), (table, labels))
-    rows = len(table)
-    need_rows(rows)
-    order = rng.permutation(rows)
-    cut = min(protocol.train, round(rows * protocol.train / (protocol.train + protocol.test)))
-    first, second = order[:cut], order[cut : cut + protocol.test]
-    return _Sets((table[first], labels[first]), (table[second], labels[second]), (table, labels))
-
-
-@dataclass(frozen=True)
-class _Measured:
-    scores: dict[str, float]
-    arrays: dict[str, Array]
-    dropped: list[int]
-    """The continuous factors that the metric could not use."""
-    error: ContinuousFactorError | None = None
-    """Why it has no score: it could use none of the factors."""
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What metrics are computed on."""
-
-    sets: _Sets
-    labels: Labels
-    named: bool
-    """Whether the factors were given names."""
-
-    def measure(self, part: Part, seed: int, sets: _Sets | None = None, share: float = 1.0) -> _Measured:
-        """The scores of a metric, without the continuous factors that it refuses; it draws a share of its points."""
-        declared, sets = METRICS[part.metric], sets or self.sets
-        settings = _with_points(declared, part.settings, share) if share < 1 else part.settings
-        columns, dropped, error = list(range(len(self.labels.names))), list[int](), None
-        while columns:
-            try:
-                scores = self._call(declared, settings, sets, columns, seed)
-            except ContinuousFactorError as refused:
-                error = error or refused
-                dropped.append(columns.pop(refused.column))
-            else:
-                arrays = {
-                    name: _expanded(array, declared.axes.get(name, ""), columns, len(self.labels.names))
-                    for name, array in scores.arrays.items()
-                }
-                flat = {_flat(label(part.metric), name): value for name, value in scores.items()}
-                named = {prefix + name: value for prefix in part.prefixes for name, value in flat.items()}
-                return _Measured(named, arrays, dropped)
-        return _Measured({}, {}, dropped, error)
-
-    def _call(self, declared: Metric, settings: Settings, sets: _Sets, columns: Sequence[int], seed: int) -> Scores:
-        if declared.reads == "codes":
-            return declared.function(sets.train[0], rng=seed, **settings)
-        given = dict(settings)
-        if "categorical" in declared.settings and "categorical" not in given:
-            given["categorical"] = [index for index, column in enumerate(columns) if column in self.labels.classes]
-        if "names" in declared.settings and self.named:
-            given.setdefault("names", [self.labels.names[column] for column in columns])
-        chosen = sets.each(lambda codes, factors: (codes, _columns(factors, columns)))
-        if declared.reads == "split":
-            return declared.function(*chosen.train, test=chosen.test, rng=seed, **given)
-        return declared.function(*(chosen.whole if declared.reads == "all" else chosen.train), rng=seed, **given)
-
-
-def _flat(metric: str, name: str) -> str:
-    return metric if name == metric else f"{metric}.{name}"
-
-
-def _columns(factors: Array, columns: Sequence[int]) -> Array:
-    return factors if len(columns) == factors.shape[1] else factors[:, columns]
-
-
-def _expanded(array: Array, axes: str, columns: Sequence[int], count: int) -> Array:
-    """An array over some factors as one over all, NaN for the others."""
-    if len(columns) == count or "f" not in axes:
-        return array
-    axis = axes.index("f")
-    shape = list(array.shape)
-    shape[axis] = count
-    whole = np.full(shape, np.nan)
-    whole[(slice(None),) * axis + (list(columns),)] = array
-    return whole
-
-
-def _refusal(error: ContinuousFactorError, data: _Data) -> ContinuousFactorError:
+def _refusal(error: ContinuousFactorError, data: Rows) -> ContinuousFactorError:
     """The error with the row and the name as they were given."""
     name, column = f"factor '{data.labels.names[error.column]}'", data.labels.values[:, [error.column]]
     remedy = f"{error.remedy}; or use protocol 'continuous'"
     return ContinuousFactorError(column, 0, remedy, name, data.rows)
 
 
-def _notes(table: ScoreTable, data: _Data, partly: Mapping[int, Sequence[str]]) -> list[str]:
+def _notes(table: ScoreTable, data: Rows, partly: Mapping[int, Sequence[str]]) -> list[str]:
     """What a reader of the scores should know."""
     notes = []
     if table.absent:
@@ -428,94 +256,12 @@ def _higher(score: str) -> bool:
     return bool(metrics) and metrics[0].better == "higher"
 
 
-def _intervals(
-    scores: Mapping[str, float],
-    parts: Sequence[Part],
-    work: _Work,
-    confidence: float,
-    resamples: int,
-    rng: np.random.Generator,
-    advance: Advance,
-) -> dict[str, float]:
-    """The bounds `NAME.low` and `NAME.high`: the spread of bootstrap scores around their median, centred on the score.
-
-    Resampling repeats rows, which shifts many metrics (histograms then overestimate information); centring removes the
-    shift. A sample has an eighth of the rows, drawn with repetition, so that twenty cost little; its spread is that of
-    all rows times √8 (the m out of n bootstrap), and is scaled back.
-    """
-    drawn: dict[str, list[float]] = {}
-    share = _share_of(len(work.sets.train[0]))
-    for _ in range(resamples):
-        sample = work.sets.each(lambda codes, factors: _resampled(codes, factors, rng, share))
-        seeds = _Seeds(rng)
-        for part in parts:
-            for name, value in work.measure(part, seeds[part.metric], sample, share).scores.items():
-                drawn.setdefault(name, []).append(value)
-            advance(note=part.metric)
-    tail = (1 - confidence) / 2
-    bounds: dict[str, float] = {}
-    for name, values in drawn.items():
-        spread = (np.quantile(values, [tail, 1 - tail]) - np.median(values)) * np.sqrt(share)
-        bounds[f"{name}.low"], bounds[f"{name}.high"] = (scores[name] + spread).tolist()
-    return bounds
-
-
-def _share_of(rows: int) -> float:
-    """The size of a bootstrap sample relative to the rows."""
-    return max(rows // RESAMPLED, min(rows, FEWEST)) / rows
-
-
-def _resampled(codes: Array, factors: Array, rng: np.random.Generator, share: float) -> tuple[Array, Array]:
-    rows = rng.integers(len(codes), size=max(2, round(len(codes) * share)))
-    return codes[rows], factors[rows]
-
-
-def _with_points(metric: Metric, settings: Settings, share: float) -> Settings:
-    """Settings of a metric that draws points from the rows, with a share of them."""
-    if "train_points" not in metric.settings:
-        return settings
-    points = {"train_points": 10_000, "test_points": 5_000, **settings}
-    return {**points, **{name: max(1, round(points[name] * share)) for name in ("train_points", "test_points")}}
-
-
-def _baselines(
-    table: ScoreTable, parts: Sequence[Part], work: _Work, rng: np.random.Generator, advance: Advance
-) -> None:
-    """Fill in the scores of noise, each code shuffled among the rows, and of perfect codes, one per factor."""
-    rows = len(work.sets.train[0])
-    share = min(1.0, BASELINE / rows)
-    small = work.sets.each(lambda codes, factors: _first(codes, factors, share))
-    seeds = _Seeds(rng)
-    for part in parts:
-        sets = small if METRICS[part.metric].refits else work.sets
-        noise = sets.each(lambda codes, factors: (rng.permuted(codes, axis=0), factors))
-        perfect = sets.each(lambda codes, factors: (_perfect(factors), factors))
-        table.noise |= work.measure(part, seeds[part.metric], noise, share).scores
-        with suppress(InputError):  # settings may name columns that perfect codes do not have
-            table.perfect |= work.measure(part, seeds[part.metric], perfect, share).scores
-        table.baseline_rows[label(part.metric)] = len(sets.train[0])
-        advance(2, note=part.metric)
-
-
-def _first(codes: Array, factors: Array, share: float) -> tuple[Array, Array]:
-    """The first rows, which are in random order unless the user gave both sets."""
-    count = max(2, round(len(codes) * share))
-    return codes[:count], factors[:count]
-
-
-def _perfect(factors: Array) -> Array:
-    """One code per factor, its own values at mean 0 and deviation 1."""
-    codes = factors.astype(np.float64) - factors.mean(0)
-    spread = codes.std(0)
-    return np.asarray(codes / np.where(spread > 0, spread, 1))
-
-
 def forecast(protocol: ProtocolLike, size: Size) -> float:
     """What scoring by a protocol costs on one core of a desk machine, roughly, in seconds."""
     return sum(METRICS[part.metric].seconds(size, part.settings) for part in as_protocol(protocol).parts())
 
 
-def _forecast(parts: Sequence[Part], work: _Work, baseline: bool, resamples: int) -> float:
+def _forecast(parts: Sequence[Part], work: Work, baseline: bool, resamples: int) -> float:
     """The same for one call of `score`, with its baselines and resamples."""
     codes, factors = work.sets.train
     kinds = zip(work.labels.types, factors.T, strict=True)
@@ -525,6 +271,6 @@ def _forecast(parts: Sequence[Part], work: _Work, baseline: bool, resamples: int
     seconds = 0.0
     for part in parts:
         declared = METRICS[part.metric]
-        seconds += declared.seconds(size, part.settings) * (1 + resamples * _share_of(size.rows))
+        seconds += declared.seconds(size, part.settings) * (1 + resamples * share_of(size.rows))
         seconds += 2 * declared.seconds(small if declared.refits else size, part.settings) if baseline else 0
     return seconds
