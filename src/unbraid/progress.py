@@ -31,8 +31,9 @@ def silence() -> None:
 def progress(label: str, total: float | None, *, unit: str = "", delay: float = DELAY) -> Iterator[Advance]:
     """Yield `advance(amount, note="")`; after `delay` seconds a bar with the time remaining appears on stderr.
 
-    `unit="bytes"` shows a transfer speed. Where stderr is not a terminal, such as in a job's log, a plain line is
-    printed every half minute instead. The first call of `advance` may be large: what an earlier run had done already.
+    `unit="bytes"` shows a transfer speed, `unit="seconds"` no amount. Where stderr is not a terminal, such as in a
+    job's log, a plain line is printed every half minute instead. The first call of `advance` may be large: what an
+    earlier run had done already.
     """
     from rich.console import Console
     from rich.progress import (
@@ -47,7 +48,8 @@ def progress(label: str, total: float | None, *, unit: str = "", delay: float = 
     from rich.table import Column
 
     console = Console(stderr=True)
-    amount: list[ProgressColumn] = [TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn()]
+    amounts: dict[str, list[ProgressColumn]] = {"bytes": [TransferSpeedColumn()], "seconds": []}
+    amount = amounts.get(unit, [MofNCompleteColumn()])
     narrow = console.width < WIDE  # the bar gives way first, then the note, and the time remaining never
     bar = Progress(
         TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=40)),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import subprocess
 import sys
@@ -299,6 +301,27 @@ def test_many_threads_on_one_folder_run_each_job_once(tmp_path: Path) -> None:
         thread.join(60)
     assert sorted(told(tmp_path, "begin")) == sorted(job.label for job in jobs)
     assert tally(ordered(jobs), tmp_path).states == {"done": 21}
+
+
+# Progress
+
+
+def test_a_long_job_counts_for_more_than_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, totals = list[tuple[float, str]](), list[float]()
+
+    @contextlib.contextmanager
+    def record(label: str, total: float, **settings: object) -> Iterator[Callable[..., None]]:
+        totals.append(total)
+        yield lambda amount, note: shown.append((amount, note))
+
+    monkeypatch.setattr("unbraid.jobs.schedule.progress", record)
+    monkeypatch.setattr(Note, "seconds", property(lambda job: 90.0 if job.label == "long" else 5.0))
+    run([Note("long"), Note("a"), Note("b")], tmp_path)
+    assert totals == [100.0]
+    assert sum(amount for amount, _ in shown) == pytest.approx(100.0)
+    assert shown[0] == (0.0, "0 of 3 done")
+    assert shown[-1][1] == "3 of 3 done"
+    assert 90.0 in itertools.accumulate(amount for amount, _ in shown)
 
 
 # Tallies

@@ -23,6 +23,7 @@ from unbraid.runs.tracking import Tracking, active, tracked
 
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")
+LEAST = 0.01  # seconds that a job counts for in the progress bar
 TALLIED = (*FINISHED, "running", "remaining")
 DEATHS = 3  # a job whose process dies this often in a row has failed
 
@@ -157,13 +158,15 @@ def run(
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))
     queue = _Queue(study, plan, say)
-    with progress(label, len(plan), delay=0) as advance:
-        shown = 0
+    weights = {job.id: max(job.seconds, LEAST) for job in plan}  # one job may take as long as a hundred others
+    with progress(label, sum(weights.values()), unit="seconds", delay=0) as advance:
+        shown = 0.0
         while True:
             count = Counter(queue.states.values())
-            note = ", ".join(f"{count[name]} {name}" for name in FINISHED if count[name])
-            advance(len(queue.states) - shown, note=note)
-            shown = len(queue.states)
+            others = "".join(f", {count[name]} {name}" for name in FINISHED if name != "done" and count[name])
+            behind = sum(weights[id] for id in queue.states)
+            advance(behind - shown, note=f"{count['done']} of {len(plan)} done{others}")
+            shown = behind
             if not (queue.ready or queue.running or queue.elsewhere):
                 return tally(plan, study.out)
             queue.start(executor, workers)
