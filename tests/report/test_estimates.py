@@ -17,7 +17,6 @@ from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 from unbraid.errors import InputError
-from unbraid.report import estimates
 from unbraid.report.estimates import (
     Estimate,
     average,
@@ -484,7 +483,7 @@ def test_the_bench_prints_its_table(coverage: ModuleType, capsys: pytest.Capture
 def test_coverage_would_show_an_interval_that_is_too_narrow(
     coverage: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimates, "_margin", lambda *_: 1.96)
+    monkeypatch.setattr("unbraid.report.estimates.means.margin", lambda *_: 1.96)
     case = next(coverage.means())
     covered, _, intervals = case.coverage(3, 1000)
     assert covered < 0.92 - strays(0.92, intervals)
