@@ -27,6 +27,7 @@ import numpy as np
 
 from unbraid.errors import InputError, nearest
 from unbraid.report.estimates import SEEDS, Estimate, number
+from unbraid.report.more_seeds import in_words, seeds_to_decide
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_TESTABLE = "holds", "does not hold", "inconclusive", "not testable here"
 VERDICTS = (HOLDS, FAILS, INCONCLUSIVE, NOT_TESTABLE)
@@ -170,6 +171,8 @@ class Judged:
     first_verdict: str = ""
     """By the rule of the first edition, where that has changed since."""
     first_rule: str = ""
+    seeds: int = 0
+    """About how many would decide it, where it is inconclusive for want of seeds."""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -206,13 +209,19 @@ class Claim(Generic[Table]):
         known = {case: entry for case, entry in numbers.items() if entry.known}
         note = "" if not known else self.note(table) if self.note else _sample(known)
         ours = "; ".join(filter(None, [summary(known, self.rule, self.form), note]))
+        needed = self._seeds(numbers.values()) if verdict == INCONCLUSIVE and not remarks else 0
+        if needed:
+            remarks.append(f"If its numbers stay where they are, {in_words(needed)}")
         why = ". ".join([self.rule.text(), *remarks])
-        judged = Judged(self.words, self.paper, ours, verdict, why, self.key, self.section, numbers)
+        judged = Judged(self.words, self.paper, ours, verdict, why, self.key, self.section, numbers, seeds=needed)
         if self.first_edition is None:
             return judged
         rule, measure = self.first_edition.rule, self.first_edition.measure
         first, _ = self._verdict(rule, numbers if measure is None else measure(table), table)
         return replace(judged, first_verdict=first, first_rule=rule.text())
+
+    def _seeds(self, estimates: Iterable[Estimate]) -> int:
+        return seeds_to_decide(estimates, lambda entries: self.rule.verdict(entries) != INCONCLUSIVE)
 
     def _verdict(self, rule: Rule, numbers: Numbers, table: Table) -> tuple[str, list[str]]:
         """The verdict, and what stands in the way of another."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.report.claims import Judged
+from unbraid.report.more_seeds import in_words
 from unbraid.report.parts import Section
 
 START, END = "<!-- verdicts: written by `unbraid report --readme` -->", "<!-- end of verdicts -->"
@@ -20,7 +21,8 @@ def verdicts(sections: Sequence[Section]) -> str:
         for item in section.items:
             if isinstance(item, Judged):
                 first = f" (first edition: {item.first_verdict})" if item.first_verdict else ""
-                verdict = f"**{item.verdict}**{first}"
+                more = f"; {in_words(item.seeds)}" if item.seeds else ""
+                verdict = f"**{item.verdict}**{more}{first}"
                 cells = (item.section or section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
                 lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
     return "\n".join(lines) + "\n"

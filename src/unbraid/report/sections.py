@@ -11,6 +11,7 @@ from PIL import Image
 from unbraid.errors import InputError
 from unbraid.report.claims import Judged
 from unbraid.report.estimates import Array, Estimate, mean
+from unbraid.report.more_seeds import MOST
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.run_table import RunTable
 from unbraid.report.runs import failures
@@ -99,5 +100,6 @@ def verdict_table(
         if first is not None and changed is not None:
             row["changed since"] = changed.get(claim.key, "" if claim.key in first else "new")
         beside = {name: verdicts[claim.key] for name, verdicts in (others or {}).items()}
-        rows.append({**row, "verdict": claim.verdict, **beside})
+        seeds = str(claim.seeds) if claim.seeds <= MOST else f"> {MOST}"
+        rows.append({**row, "verdict": claim.verdict, "seeds to decide it": seeds if claim.seeds else "", **beside})
     return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows), caption)
