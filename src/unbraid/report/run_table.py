@@ -145,8 +145,8 @@ class RunTable:
             above = self.folder.resolve()
             frame["run"] = [_below(Path(str(run)), above) for run in frame["run"]]
         with replacing(results / "runs.csv.gz") as part:
-            packed = {"method": "gzip", "mtime": 0}
-            frame.to_csv(part, index=False, na_rep=_UNKNOWN, float_format="%.7g", compression=packed)
+            text = frame.to_csv(index=False, na_rep=_UNKNOWN, float_format="%.7g")
+            part.write_bytes(gzip.compress(text.encode(), mtime=0))
         for name, table in self.tables.items():
             text = table.to_json(orient="records", double_precision=7)
             with replacing(results / f"{name}.json.gz") as part:
