@@ -88,9 +88,10 @@ SCALES = {
         drawn=False,
         few=tuple({"beta": beta} for beta in (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)),
     ),
-    # an hour and a half on two cores: images of 32x32 whose pixels count four times, so that strengths and nats are those of
-    # 64x64; 11,520 sprites and 10,000 rooms on coarser grids, a network of matrix multiplications, small populations
-    # of few generations that begin where such models learn, each once through the data, as in the paper's code
+    # an hour and a half on two cores: images of 32x32 whose pixels count four times, so that strengths and nats are
+    # those of 64x64; 11,520 sprites and 10,000 rooms on coarser grids, a network of matrix multiplications, small
+    # populations of few generations that begin where such models learn, each once through the data, as in the paper's
+    # code
     "desk": Scale(
         data={
             "dsprites": {"coarse": "x=4,y=4,orientation=4"},
