@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from unbraid.data.catalogue import CATALOGUE
 from unbraid.methods import METHODS
 from unbraid.metrics import METRICS
+from unbraid.report.claims import VERDICTS
+from unbraid.report.markdown import END, START
 from unbraid.studies import STUDIES
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text()
 OF_MODELS = {"udr", "translation_difficulty", "variation_predictability"}
 """Metrics that compare models, or score what a decoder does."""
 
@@ -45,3 +49,13 @@ def test_the_counts_are_those_of_the_tables() -> None:
         f"| [studies](docs/studies.md) | {len(STUDIES)}, ",
     ):
         assert words in TEXT
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_verdicts_are_counted_as_in_the_readme_of_the_study(study: str) -> None:
+    text = (ROOT / "src" / "unbraid" / "studies" / study / "README.md").read_text()
+    table = text.split(START)[1].split(END)[0]
+    found = Counter(re.findall(r"\*\*(.+?)\*\*", table))
+    (row,) = [line for line in TEXT.splitlines() if line.startswith(f"| [{study}]")]
+    counts = [int(cell) for cell in row.strip("| ").split(" | ")[2:]]
+    assert dict(zip(VERDICTS, counts, strict=True)) == {verdict: found[verdict] for verdict in VERDICTS}
