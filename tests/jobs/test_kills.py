@@ -126,20 +126,28 @@ def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path: Path, whole: 
     assert table(tmp_path, JOBS) == whole
 
 
-def test_a_stopped_study_has_saved_what_it_trained_and_says_how_to_resume(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_a_stopped_study_has_saved_what_it_trained_and_says_how_to_resume(tmp_path: Path, engine: str) -> None:
+    options = ["--workers", "1"]
+    if engine == "ray":
+        pytest.importorskip("ray", reason="Ray is not installed: pip install 'unbraid[ray]'")
+        options = ["--engine", "ray", *options]
     (job,) = import_file(TOYS).jobs("long")
     run = Run(StudyFolder(tmp_path).folder(job))
     log = run.folder / "train.jsonl"
-    with start(tmp_path, "long", "--workers", "1") as process:
+    with start(tmp_path, "long", *options) as process:
         assert eventually(lambda: (log.exists() and log.stat().st_size > 0) or process.poll() is not None)
-        os.killpg(process.pid, signal.SIGTERM)  # as a batch system does: to the workers too
+        if engine == "local":
+            os.killpg(process.pid, signal.SIGTERM)  # as a batch system does: to the workers too
+        else:
+            process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=300)
     assert process.returncode == 143, said
     step = len(log.read_text().splitlines()) * 5
     assert (run.state["state"], run.state["step"]) == ("running", step)
     assert run.path("checkpoint").exists()
     assert nobody_works(tmp_path)
-    command = f"unbraid study run {TOYS} --scale long --out {tmp_path} --workers 1"
+    command = f"unbraid study run {TOYS} --scale long --out {tmp_path} {' '.join(options)}"
     assert [line for line in said.splitlines() if line][-2:] == [
         "unbraid: stopping when the jobs that train have saved a checkpoint; once more stops at once",
         f"unbraid: stopped; to resume: {command}",

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import t
 
-from unbraid.report.claims import Claim, Rule
+from unbraid.report.claims import REACH, Claim, Rule
 from unbraid.report.estimates import Estimate
 from unbraid.report.more_seeds import MOST, in_words, seeds_to_decide
 
@@ -54,6 +54,10 @@ def test_an_inconclusive_claim_says_it_and_others_do_not() -> None:
 
     verdict, seeds, why = judged(0.5)
     assert verdict == "inconclusive"
-    assert f"If its numbers stay where they are, {in_words(seeds)}" in why
+    assert f"Inconclusive; if its numbers stay where they are, {in_words(seeds)}" in why
+    verdict, seeds, why = judged(0.1)
+    assert (verdict, seeds > REACH) == ("not testable here", True)
+    assert in_words(seeds) in why
+    assert "more than 20 seeds are out of reach" in why
     assert judged(5.0)[:2] == ("holds", 0)
     assert in_words(MOST + 1) == "more than 1,000 seeds would decide it"

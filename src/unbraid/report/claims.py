@@ -40,6 +40,13 @@ VERDICTS_IN_WORDS = (
     "networks and lengths of training may give others."
 )
 """For the top of a report."""
+REACH = 20
+"""Seeds that a study may be asked to run: a claim that is open and would take more is not testable here."""
+OPEN_IN_WORDS = (
+    "An open claim says about how many seeds would decide it if its numbers stayed where they are; above "
+    f"{REACH} it is not testable here."
+)
+"""For a study that says in its own words how its verdicts follow."""
 FEW = 6
 """Cases up to which a summary shows every number."""
 
@@ -211,7 +218,10 @@ class Claim(Generic[Table]):
         ours = "; ".join(filter(None, [summary(known, self.rule, self.form), note]))
         needed = self._seeds(numbers.values()) if verdict == INCONCLUSIVE and not remarks else 0
         if needed:
-            remarks.append(f"If its numbers stay where they are, {in_words(needed)}")
+            remarks.append(f"Inconclusive; if its numbers stay where they are, {in_words(needed)}")
+        if needed > REACH:
+            verdict = NOT_TESTABLE
+            remarks.append(f"Not testable here: more than {REACH} seeds are out of reach")
         why = ". ".join([self.rule.text(), *remarks])
         judged = Judged(self.words, self.paper, ours, verdict, why, self.key, self.section, numbers, seeds=needed)
         if self.first_edition is None:

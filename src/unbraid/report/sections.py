@@ -9,7 +9,7 @@ import pandas as pd
 from PIL import Image
 
 from unbraid.errors import InputError
-from unbraid.report.claims import Judged
+from unbraid.report.claims import OPEN_IN_WORDS, Judged
 from unbraid.report.estimates import Array, Estimate, mean
 from unbraid.report.more_seeds import MOST
 from unbraid.report.parts import Figure, Picture, Section, Table
@@ -76,6 +76,7 @@ def in_short(
     items += tabled("states", "Finished models, of those there are", states)
     items += tabled("failures", "Models that are not done, and why", failures(runs.frame, by=by))
     done = len(runs.done)
+    rules = f"{rules} {OPEN_IN_WORDS}"
     text = f"{done} finished models: {words} {rules}" if done else f"There are no finished models yet. {rules}"
     return Section("In short", text, tuple(items))
 

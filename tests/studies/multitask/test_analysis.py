@@ -267,7 +267,8 @@ def test_noise_says_nothing() -> None:
         return 1 + 5 * model.noise(f"{column} again")
 
     verdicts = [judged(key, score).verdict for key in CASES]
-    assert verdicts.count("inconclusive") >= len(verdicts) - 2
+    open_ones = verdicts.count("inconclusive") + verdicts.count("not testable here")
+    assert open_ones >= len(verdicts) - 2
 
 
 def test_a_missing_metric_says_nothing() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from unbraid.errors import InputError
 from unbraid.jobs.engines import WorkerDiedError
-from unbraid.jobs.engines.local import THREADS
+from unbraid.jobs.engines.local import GRACE, THREADS
 from unbraid.own import Source, register
 from unbraid.own.sources import sources_of
 from unbraid.progress import silence
@@ -75,13 +75,22 @@ class RayExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the tasks finish, or with `cancel_futures` end their processes at once; then leave the cluster."""
+        """Let the tasks finish, or with `cancel_futures` stop them; then leave the cluster.
+
+        A task that trains saves a checkpoint first. The process of one that takes longer than `GRACE` is ended, and so
+        are all at once without `wait`, or where the wait is interrupted, as by a second Ctrl-C.
+        """
         if self._closed and not self._pending:
             return
         self._closed = True
         if cancel_futures:
-            for ref in list(self._pending):
-                self._ray.cancel(ref, force=True)
+            try:
+                for ref in list(self._pending):
+                    self._ray.cancel(ref)
+                wait_for(list(self._pending.values()), GRACE if wait else 0.0)
+            finally:
+                for ref in list(self._pending):
+                    self._ray.cancel(ref, force=True)
         if wait:
             wait_for(list(self._pending.values()))
             if self._ours:
@@ -158,11 +167,12 @@ def _perform(modules: Sequence[Source], task: bytes) -> Any:
     """Do a task in a Ray worker, which first learns of the files that the task comes from.
 
     On SIGTERM the worker ends at once. Ray's own handler raises SystemExit inside the task, which would then count as
-    failed and not be repeated.
+    failed and not be repeated. Ray stops a task by SIGINT, which a worker ignores if it descends from a shell's `&`.
     """
     import torch
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     silence()  # the driver shows the progress
     torch.set_num_threads(1)
     for source in modules:
