@@ -45,7 +45,7 @@ def started(
     try:
         yield executor, count
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) and engine["engine"] == "local":
+        if isinstance(error, KeyboardInterrupt) and engine["engine"] in ("local", "ray"):
             say("stopping when the jobs that train have saved a checkpoint; once more stops at once")
         executor.shutdown(wait=True, cancel_futures=True)
         raise

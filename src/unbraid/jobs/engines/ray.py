@@ -6,9 +6,11 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,8 @@ class RayExecutor(Executor):
         self._modules = sources_of(modules)
         self._ours = not self._ray.is_initialized()
         if self._ours:
-            self._connect(workers, address)
+            with _own_handler():
+                self._connect(workers, address)
         self._pending: dict[Any, Future[Any]] = {}
         self._closed = False
         try:
@@ -153,6 +156,15 @@ class RayExecutor(Executor):
         if room < 1 and (workers is None or address is None):
             raise InputError(f"the Ray cluster has {cpus} CPUs and {gpus:g} GPUs; a job needs 1 and {gpus_per_job:g}")
         return workers or room
+
+
+@contextmanager
+def _own_handler() -> Iterator[None]:
+    """Ray takes SIGTERM for itself: give it back to whoever had it."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread() and before is not None:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _ray() -> Any:
