@@ -102,5 +102,5 @@ def verdict_table(
             row["changed since"] = changed.get(claim.key, "" if claim.key in first else "new")
         beside = {name: verdicts[claim.key] for name, verdicts in (others or {}).items()}
         seeds = str(claim.seeds) if claim.seeds <= MOST else f"> {MOST}"
-        rows.append({**row, "verdict": claim.verdict, "seeds to decide it": seeds if claim.seeds else "", **beside})
+        rows.append({**row, "verdict": claim.verdict, "seeds needed": seeds if claim.seeds else "", **beside})
     return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows), caption)
