@@ -93,10 +93,10 @@ def test_baselines_draw_from_the_start_values_of_the_populations() -> None:
             assert job.settings["discriminator_learning_rate"] == job.settings["learning_rate"]
 
 
-def test_the_desk_run_fits_an_hour_on_two_cores() -> None:
+def test_the_desk_run_fits_three_hours_on_two_cores() -> None:
     seconds = [job.seconds for job in ordered(jobs("desk"))]
     assert max(seconds) < sum(seconds) / 2, "so that two cores share it"
-    assert sum(seconds) / 2 < 3_900
+    assert sum(seconds) / 2 < 3 * 3_600
 
 
 def test_where_a_population_lives_is_no_part_of_what_it_is() -> None:
