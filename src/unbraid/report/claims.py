@@ -31,15 +31,6 @@ from unbraid.report.more_seeds import in_words, seeds_to_decide
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_TESTABLE = "holds", "does not hold", "inconclusive", "not testable here"
 VERDICTS = (HOLDS, FAILS, INCONCLUSIVE, NOT_TESTABLE)
-VERDICTS_IN_WORDS = (
-    "Verdicts follow rules that were stated before the results were looked at. Each claim comes down to numbers, one "
-    "per case, with 95 % intervals over seeds, and one threshold; data sets and settings are taken as given. A claim "
-    "holds where enough of the intervals lie on its side of the threshold, does not hold where too many lie wholly on "
-    "the other, and is inconclusive otherwise, also where a number is missing or has too few seeds for an interval. It "
-    "is not testable here where what it speaks of did not come about. They are verdicts on these runs: other data, "
-    "networks and lengths of training may give others."
-)
-"""For the top of a report."""
 REACH = 20
 """Seeds that a study may be asked to run: a claim that is open and would take more is not testable here."""
 OPEN_IN_WORDS = (
