@@ -38,6 +38,8 @@ OPEN_IN_WORDS = (
     f"{REACH} it is not testable here."
 )
 """For a study that says in its own words how its verdicts follow."""
+NEWER_THAN_THE_RUN = f"The rule on {REACH} seeds is newer than this run: before it such claims were inconclusive."
+"""For the studies that had run by then."""
 FEW = 6
 """Cases up to which a summary shows every number."""
 

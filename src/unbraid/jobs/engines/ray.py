@@ -162,9 +162,11 @@ class RayExecutor(Executor):
 def _own_handler() -> Iterator[None]:
     """Ray takes SIGTERM for itself: give it back to whoever had it."""
     before = signal.getsignal(signal.SIGTERM)
-    yield
-    if threading.current_thread() is threading.main_thread() and before is not None:
-        signal.signal(signal.SIGTERM, before)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _ray() -> Any:

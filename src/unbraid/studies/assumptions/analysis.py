@@ -14,7 +14,7 @@ from PIL import Image
 from unbraid.pictures.names import data_name, method_name
 from unbraid.pictures.sheets import beside
 from unbraid.report import Figure, Picture, Section, Table
-from unbraid.report.claims import judge
+from unbraid.report.claims import NEWER_THAN_THE_RUN, judge
 from unbraid.report.estimates import Array, average, choices, mean, wins
 from unbraid.report.run_table import RunTable
 from unbraid.report.sections import Items, in_short, section, tabled, verdict_table
@@ -44,6 +44,7 @@ RULES = (
     "side of the threshold, in all cases or in the share of them that the rule states; it does not hold where too many "
     "are wholly on the other side, and is inconclusive otherwise. They are verdicts on these runs: other data, "
     "networks and lengths of training may give others."
+    f" {NEWER_THAN_THE_RUN}"
 )
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from unbraid.pictures.names import data_name
 from unbraid.report import Figure, Section, Table
-from unbraid.report.claims import Claim, Need, Rule, judge
+from unbraid.report.claims import NEWER_THAN_THE_RUN, Claim, Need, Rule, judge
 from unbraid.report.estimates import SEEDS, Array, Estimate, counted, mean, ratio, trend
 from unbraid.report.run_table import RunTable, known_mean
 from unbraid.report.sections import Items, cell, in_short, pictured, section, tabled, verdict_table
@@ -662,6 +662,7 @@ RULES = (
     f"with fewer than two data sets with {SEEDS} seeds each. That nothing matters holds where intervals are within "
     f"±{CLEAR:g} in at least {MOSTLY:.0%} of the cases. They are verdicts on these runs: other tasks, networks and "
     "lengths of training may give others."
+    f" {NEWER_THAN_THE_RUN}"
 )
 BARS = "Bars are means over seeds, dots the seeds, error bars 95 % t intervals over seeds."
 BRACKETS = "Brackets are 95 % t intervals over seeds."
