@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -54,5 +55,8 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    path = write_report(folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file, say)
+    workers = os.cpu_count() or 1
+    path = write_report(
+        folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file, say, workers
+    )
     click.echo(path)

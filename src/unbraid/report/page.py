@@ -27,11 +27,11 @@ from markdown_it import MarkdownIt
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.pictures.names import method_name
-from unbraid.report import drawings
 from unbraid.report.claims import FAILS, HOLDS, VERDICTS, Judged
 from unbraid.report.dots import Dots
 from unbraid.report.numbers import digits, numeric, plain, written
 from unbraid.report.parts import Figure, Picture, Section, Table
+from unbraid.report.rendering import MANY_RUNS, Render, rendering
 from unbraid.report.runs import choose, columns, latents, pictures, portable
 
 SCRIPTS = ("page.js", "figures.js", "runs.js")
@@ -47,18 +47,21 @@ def write(
     out: Path,
     draw: int = 12,
     explorers: Mapping[str, Path] | None = None,
+    workers: int = 1,
 ) -> Path:
     """Write `out/report.html` with the figures beside it, and give its path.
 
     `runs` is what `load_runs` gives. A run whose folder has traversals.png and reconstructions.png opens them; of those
     that are done and have none, up to `draw` get them now. A run with an explorer.html in its folder links to it, or
-    to the page that `explorers` has for its folder.
+    to the page that `explorers` has for its folder. The figures of very many runs are drawn by `workers` processes.
     """
     out = Path(out)
     runs = runs.reset_index(drop=True) if "run" in runs else runs
-    page = _Page(out, Dots(runs).rows)
-    body = "".join(page.section(section) for section in sections)
-    body += page.runs(runs, draw, explorers or {})
+    figures = [item for section in sections for item in section.items if isinstance(item, Figure)]
+    with rendering(figures, Dots(runs).rows, workers if len(runs) >= MANY_RUNS else 1) as render:
+        page = _Page(out, render)
+        table = page.runs(runs, draw, explorers or {})
+        body = "".join(page.section(section) for section in sections) + page.titled("Runs", table)
     script = f'"use strict";\n(() => {{\n{"".join(_file(name) for name in SCRIPTS)}}})();\n'
     style = _file("page.css")
     text = Template(_file("page.html")).substitute(
@@ -120,7 +123,7 @@ class _Page:
     """What has been put on the page so far."""
 
     out: Path
-    runs_of: drawings.RunsOf
+    render: Render
     contents: list[tuple[str, str]] = field(default_factory=list)
     """Anchor and title of each section."""
     names: set[str] = field(default_factory=set)
@@ -151,7 +154,7 @@ class _Page:
             counts = Counter(claim.verdict for claim in undecided)
             words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
             body += f"<details><summary>Claims without a verdict: {words}</summary>{_claims(undecided)}</details>"
-        return self._section(section.title, body)
+        return self.titled(section.title, body)
 
     def _parts(self, items: Sequence[Any]) -> str:
         """Figures, pictures and tables, each with those that are folded below it."""
@@ -173,7 +176,8 @@ class _Page:
         folded = f"<details><summary>More like this: {titles}{more}</summary>{parts}</details>"
         return f'<div class="stack">{part}{folded}</div>'
 
-    def _section(self, title: str, body: str) -> str:
+    def titled(self, title: str, body: str) -> str:
+        """A section of the page and an entry of its contents."""
         anchor = f"{len(self.contents) + 1}-{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}".strip("-")
         self.contents.append((anchor, title))
         return f'<section id="{anchor}" tabindex="-1"><h2>{html.escape(title)}</h2>{body}</section>\n'
@@ -188,12 +192,10 @@ class _Page:
         title, file, size = html.escape(item.title), "", ""
         if isinstance(item, Figure):
             file = f"figures/{item.name}.pdf"
-            with drawings.laid_out(item.drawn()) as laid_out:
-                pdf = drawings.pdf(laid_out)
-                self.save(file, lambda part: part.write_bytes(pdf))
-                drawing = drawings.svg(laid_out, f"svg{len(self.names)}-", item.title, self.runs_of)
-                size = f' style="--size:{drawings.width(laid_out)}px"'
-                body = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{drawing}</div>'
+            figure = self.render(item)
+            self.save(file, lambda part: part.write_bytes(figure.pdf))
+            size = f' style="--size:{figure.width}px"'
+            body = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{figure.svg}</div>'
         elif isinstance(item, Picture):
             png = io.BytesIO()
             item.image.save(png, format="PNG")
@@ -220,7 +222,7 @@ class _Page:
         moved = portable(runs, self.out)
         self.save("runs.csv", lambda part: moved.to_csv(part, index=False))
         if runs.empty:
-            return self._section("Runs", "<p>There are no runs yet.</p>")
+            return "<p>There are no runs yet.</p>"
         table = columns(moved.assign(run=runs["run"]) if "run" in runs else moved)
         content: dict[str, Any] = {"rows": len(runs)}
         if "run" in runs:
@@ -240,7 +242,7 @@ class _Page:
             "]}",
         ]
         data = f'<script type="application/json" id="data">{"".join(parts)}</script>'
-        return self._section("Runs", _file("runs.html") + data)
+        return _file("runs.html") + data
 
     def _explorers(self, runs: pd.DataFrame, explorers: Mapping[str, Path]) -> dict[int, str]:
         """For runs by position: where their pages with sliders are."""

@@ -195,6 +195,7 @@ def write_report(
     chosen_by: str | None = None,
     file: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
+    workers: int = 1,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
@@ -204,7 +205,7 @@ def write_report(
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
-    with sliders, in the report's own folder too.
+    with sliders, in the report's own folder too. The figures of very many runs are drawn by `workers` processes.
     """
     from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable
@@ -250,7 +251,7 @@ def write_report(
 
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
-    return write(title, sections, runs.frame, out, draw, explorers)
+    return write(title, sections, runs.frame, out, draw, explorers, workers)
 
 
 def _with_comparison(
