@@ -107,23 +107,37 @@ class Cost:
     cpu: float
     """Seconds of computing: about what `seconds` would be on a machine with nothing else to do."""
     peak: float
-    """Memory in MB."""
+    """Memory in MB, of the process and those it started together."""
     printed: str
 
 
 def measured(command: list[str], source: Path | None = None) -> Cost:
     """What a command takes; `source` holds another version of the package than this one."""
     environment = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source)}
-    start = time.perf_counter()
+    start, peak = time.perf_counter(), 0.0
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
+        process = subprocess.Popen(command, stdout=output, env=environment, start_new_session=True)
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            peak = max(peak, session_memory(process.pid))
+            time.sleep(0.05)
+        seconds, (_, status, usage) = time.perf_counter() - start, ended
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-        return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, output.read())
+        return Cost(seconds, usage.ru_utime + usage.ru_stime, max(peak, usage.ru_maxrss / 1e3), output.read())
+
+
+def session_memory(session: int) -> float:
+    """MB that the processes of a session hold now, pages that they share counted once."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(folder.name)) == session:
+                total += int((folder / "smaps_rollup").read_text().split("\nPss:")[1].split()[0])
+        except (OSError, IndexError):  # it has just ended
+            continue
+    return total / 1e3
 
 
 def multiplied(jobs: Path, out: Path, count: int) -> None:
