@@ -99,7 +99,7 @@ def test_a_row_is_no_neighbour_of_itself(run: Run) -> None:
     assert int(others.sum()) == 59
     nearest = neighbours(known.codes, known.codes[known.rows == 3][0], [[0, 1]], 1)
     assert known.rows[nearest].tolist() == [[3]]  # unless it is left out
-    assert all(3 not in one.rows and len(one.rows) == 2 for one in retrieve(run, ["3"], count=2).found)
+    assert all(3 not in one.rows and len(one.rows) == 2 for one in retrieve(run, ["3"], count=2).neighbours)
 
 
 def test_a_picture_of_the_data_is_no_neighbour_of_itself(run: Run, tmp_path: Path) -> None:

@@ -146,17 +146,17 @@ def _plan(search: Search, minutes: float, pace: Pace) -> str:
     )
 
 
-def _finish(found: Discovery | None, data: Pictures, target: Path, notes: list[str]) -> None:
-    if found is None:
+def _finish(discovery: Discovery | None, data: Pictures, target: Path, notes: list[str]) -> None:
+    if discovery is None:
         say("no model is trained far enough yet to say anything; run the same command again, with more --minutes")
         raise click.exceptions.Exit(1)
-    for path in write_results(found, data, target, notes):
+    for path in write_results(discovery, data, target, notes):
         click.echo(path)
-    for line in found.advice():
+    for line in discovery.advice():
         say(line)
-    for place, factor in enumerate(found.trusted, 1):
+    for number, factor in enumerate(discovery.trusted, 1):
         together = "" if factor.alone else f", {factor.mixed:.2f} together with others"
-        click.echo(f"factor {place}: agreement {factor.trust:.2f}{together}, {factor.kl:.1f} nats")
+        click.echo(f"factor {number}: agreement {factor.trust:.2f}{together}, {factor.kl:.1f} nats")
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -80,8 +80,8 @@ def _attributes(run: Run, labels: Path, pictures: Path | None, chosen: list[Late
         data = pictures_for(run, pictures)
     table = _read(labels, data)
     codes = np.column_stack(list(columns(encode_all(run.method(), data), chosen).values()))
-    places = {name: row for row, name in enumerate(data.files)}
-    known = np.array([places[name] for name in table["file"]])
+    row_of = {name: row for row, name in enumerate(data.files)}
+    known = np.array([row_of[name] for name in table["file"]])
     result = pd.DataFrame({"file": list(data.files)})
     for attribute in table.columns.drop("file"):
         column = table[attribute]

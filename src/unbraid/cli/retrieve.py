@@ -47,21 +47,21 @@ def command(
         raise InputError(f"--out is {out}; expected a name that ends in {', '.join(SUFFIXES)}, or without an ending")
     trained = Run(run)
     data = None if pictures is None else pictures_for(trained, pictures)
-    found = retrieve(trained, queries, count=count, data=data, everything=everything)
-    for one in found.found:
-        names = ", ".join(found.name(row) for row in one.rows)
+    retrieval = retrieve(trained, queries, count=count, data=data, everything=everything)
+    for one in retrieval.neighbours:
+        names = ", ".join(retrieval.name(row) for row in one.rows)
         click.echo(printable(f"{one.query.name}  {one.feature}: {names}"))
     for suffix in [target.suffix] if target.suffix else SUFFIXES:
-        click.echo(_write(found, target.with_suffix(suffix)))
+        click.echo(_write(retrieval, target.with_suffix(suffix)))
 
 
-def _write(found: Retrieval, path: Path) -> Path:
+def _write(retrieval: Retrieval, path: Path) -> Path:
     if path.suffix.lower() == ".png":
-        return save_neighbours(found, path)
+        return save_neighbours(retrieval, path)
     if path.suffix.lower() == ".csv":
         with written(path) as part:
-            found.table().to_csv(part, index=False)
+            retrieval.table().to_csv(part, index=False)
         return path
     from unbraid.explorer.retrieved import write_page
 
-    return write_page(found, path)
+    return write_page(retrieval, path)

@@ -217,11 +217,11 @@ def _reduction(texts: tuple[str, ...]) -> ReductionConfig:
     return ReductionConfig(**given)
 
 
-def _typed(name: str, text: str, kind: type) -> Any:
+def _typed(name: str, text: str, convert: type) -> Any:
     try:
-        return kind(text)
+        return convert(text)
     except ValueError:
-        raise InputError(f"{name} is '{text}'; expected {'a whole number' if kind is int else 'a number'}") from None
+        raise InputError(f"{name} is '{text}'; expected {'a whole number' if convert is int else 'a number'}") from None
 
 
 command = click.Command(

@@ -65,8 +65,8 @@ def _column(runs: Any, name: str, option: str) -> str:
     if name in runs.columns:
         return name
     columns = list(map(str, runs.columns))
-    found = [column for column in columns if column.split(".", 1)[-1] == name]
-    if len(found) != 1:
+    matches = [column for column in columns if column.split(".", 1)[-1] == name]
+    if len(matches) != 1:
         known = {*columns, *(column.split(".", 1)[-1] for column in columns)} - {name}
         raise InputError(f"{option}: there is no column '{name}'{nearest(name, known)}")
-    return found[0]
+    return matches[0]

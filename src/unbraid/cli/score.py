@@ -204,8 +204,8 @@ def _print_bands(scores: ScoreTable, run: Run | None, data: Any, which: str) -> 
     from unbraid.studies.bands import bands_of, data_of  # half a second, and codes of a file need none of it
 
     scores.data = data.opened if run is None else data_of(run)
-    if found := bands_of(scores, method=None if run is None else run.config.method, only=scores_shown(which)):
-        click.echo(found)
+    if bands := bands_of(scores, method=None if run is None else run.config.method, only=scores_shown(which)):
+        click.echo(bands)
 
 
 def _print_details(scores: ScoreTable) -> None:

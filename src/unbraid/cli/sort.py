@@ -64,7 +64,7 @@ def _link(folder: Path, data: Pictures, order: list[int], links: Path) -> str:
     except OSError as error:
         raise InputError(f"cannot write {links}: {error.strerror or error}") from error
     digits = len(str(len(order)))
-    for place, row in enumerate(order, 1):
+    for number, row in enumerate(order, 1):
         name = data.files[row]
-        (links / f"{place:0{digits}}-{Path(name).name}").symlink_to((folder / name).resolve())
+        (links / f"{number:0{digits}}-{Path(name).name}").symlink_to((folder / name).resolve())
     return f"{links}  {len(order):,} links"

@@ -124,26 +124,26 @@ def status(folder: Path, once: bool, file: Path | None) -> None:
         return
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            found = look()
-            live.update(_table(title, found), refresh=True)
-            if not any(tally.states["remaining"] or tally.states["running"] for tally in found.values()):
+            counts = look()
+            live.update(_table(title, counts), refresh=True)
+            if not any(tally.states["remaining"] or tally.states["running"] for tally in counts.values()):
                 return
             time.sleep(2)
 
 
-def _table(title: str, found: Mapping[str, Tally]) -> Table:
+def _table(title: str, counts: Mapping[str, Tally]) -> Table:
     """One row per label, unless there are too many to read, and one for all jobs."""
     shown = plain_table("jobs", *TALLIED, "core time remaining", title=title)
-    if len(found) <= 40:
-        for label, tally in sorted(found.items()):
+    if len(counts) <= 40:
+        for label, tally in sorted(counts.items()):
             _add_row(shown, label, tally)
-    _add_row(shown, "all", sum(found.values(), Tally()), style="bold")
+    _add_row(shown, "all", sum(counts.values(), Tally()), style="bold")
     return shown
 
 
-def _add_row(shown: Table, label: str, found: Tally, style: str | None = None) -> None:
-    remaining = str(timedelta(seconds=round(found.seconds_remaining))) if found.seconds_remaining else ""
-    shown.add_row(label, *(str(found.states[name] or "") for name in TALLIED), remaining, style=style)
+def _add_row(shown: Table, label: str, tally: Tally, style: str | None = None) -> None:
+    remaining = str(timedelta(seconds=round(tally.seconds_remaining))) if tally.seconds_remaining else ""
+    shown.add_row(label, *(str(tally.states[name] or "") for name in TALLIED), remaining, style=style)
 
 
 @command.command("list")

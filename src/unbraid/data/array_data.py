@@ -132,12 +132,12 @@ def _planes(images: Any) -> Tensor:
 def _numbered(labels: Labels) -> tuple[Array, tuple[int, ...]]:
     """The factors as numbers 0, 1, …, -1 where a label is missing: int64 (n, k), and how many each has."""
     numbered, sizes = np.full(labels.values.shape, -1, np.int64), []
-    for column, (name, kind, levels) in enumerate(zip(labels.names, labels.types, labels.levels, strict=True)):
+    for column, (name, factor_type, levels) in enumerate(zip(labels.names, labels.types, labels.levels, strict=True)):
         values = labels.values[:, column]
         known = ~np.isnan(values)
         if not known.any():
             raise InputError(f"factor '{name}' has no labels; leave it out")
-        if kind == "continuous":
+        if factor_type == "continuous":
             low, high = values[known].min(), values[known].max()
             width = (high - low) / BINS or 1.0
             numbered[known, column] = ((values[known] - low) / width).clip(0, BINS - 1).astype(np.int64)

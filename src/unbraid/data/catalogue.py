@@ -78,8 +78,8 @@ WRAPPERS: tuple[Wrapper, ...] = (
 
 def declared(name: str) -> DataSet:
     """The declaration of a data set, or an InputError that suggests the nearest name."""
-    found = look_up(name, CATALOGUE, "data set", GROUP)
-    return found if name in CATALOGUE else own_data_set(name, found)
+    value = look_up(name, CATALOGUE, "data set", GROUP)
+    return value if name in CATALOGUE else own_data_set(name, value)
 
 
 @checked

@@ -49,7 +49,7 @@ class Labels:
     @property
     def classes(self) -> list[int]:
         """The columns that are classes."""
-        return [column for column, kind in enumerate(self.types) if kind == "classes"]
+        return [column for column, factor_type in enumerate(self.types) if factor_type == "classes"]
 
     def rows(self, index: Array) -> Labels:
         """These rows, by number or by mask."""
@@ -68,9 +68,9 @@ class Labels:
         """The same factors with other types. Numbers that stand for classes or for the values of a grid stay so."""
         if not types:
             return self
-        for name, kind in types.items():
+        for name, factor_type in types.items():
             column = self.names.index(name) if name in self.names else -1
-            if column >= 0 and self.types[column] == "classes" and self.levels[column] and kind != "classes":
+            if column >= 0 and self.types[column] == "classes" and self.levels[column] and factor_type != "classes":
                 raise InputError(f"factor '{name}' has classes, which have no order; expected type classes")
         other = as_labels(self.values, self.names, {**dict(zip(self.names, self.types, strict=True)), **types})
         levels = tuple(old or new for old, new in zip(self.levels, other.levels, strict=True))
@@ -82,8 +82,8 @@ class Labels:
         Metrics take whole numbers for values to count, so a continuous factor of whole numbers is shifted by a half.
         """
         kept = self.values.copy()
-        for column, kind in enumerate(self.types):
-            if kind == "continuous" and not (kept[:, column] % 1).any():
+        for column, factor_type in enumerate(self.types):
+            if factor_type == "continuous" and not (kept[:, column] % 1).any():
                 kept[:, column] += 0.5
         return kept if "continuous" in self.types else kept.astype(np.int64)
 
@@ -105,11 +105,11 @@ def as_labels(factors: Any, names: Iterable[str] | None = None, types: Mapping[s
     for name in labels:
         if labels.count(name) > 1:
             raise InputError(f"two factors are called '{name}'; expected different names")
-    for name, kind in (types or {}).items():
+    for name, factor_type in (types or {}).items():
         if name not in labels:
             raise InputError(f"there is no factor '{name}'{nearest(name, labels)}")
-        if kind not in TYPES:
-            raise InputError(f"the type of factor '{name}' is '{kind}'; expected {', '.join(TYPES)}")
+        if factor_type not in TYPES:
+            raise InputError(f"the type of factor '{name}' is '{factor_type}'; expected {', '.join(TYPES)}")
     typed = [
         _typed(name, column, (types or {}).get(name)) for name, column in zip(labels, columns.values(), strict=True)
     ]
@@ -126,8 +126,8 @@ def together(
     if len(one) != len(other):
         raise InputError(f"factors have {len(one)} columns but {len(other)} in the test set")
     columns = {}
-    for (name, column), more in zip(one.items(), other.values(), strict=True):
-        parts = [_plain(part) for part in (column, more)]
+    for (name, column), other_column in zip(one.items(), other.values(), strict=True):
+        parts = [_plain(part) for part in (column, other_column)]
         kinds = {part.dtype.kind for part in parts}
         if len(kinds) > 1 and kinds & set("OUSb"):
             parts = [part.astype(object) for part in parts]
@@ -140,10 +140,10 @@ def read_types(text: str) -> dict[str, str]:
     """`"shape=classes,angle=continuous"` as a mapping."""
     types = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, kind = part.rpartition("=")
+        name, equals, factor_type = part.rpartition("=")
         if not equals:
             raise InputError(f"types has '{part}'; expected NAME=TYPE, with a type of {', '.join(TYPES)}")
-        types[name] = kind
+        types[name] = factor_type
     return types
 
 
@@ -207,10 +207,10 @@ def _typed(name: str, column: Any, asked: str | None) -> Typed:
     categories = getattr(column, "cat", None) if str(getattr(column, "dtype", "")) == "category" else None
     if categories is not None:
         codes = np.asarray(categories.codes, np.float64)
-        kind = asked or ("ordered" if categories.ordered else "classes")
-        if kind == "continuous":
+        factor_type = asked or ("ordered" if categories.ordered else "classes")
+        if factor_type == "continuous":
             raise InputError(f"factor '{name}' has categories; expected type classes or ordered")
-        return np.where(codes < 0, np.nan, codes), kind, tuple(categories.categories), ""
+        return np.where(codes < 0, np.nan, codes), factor_type, tuple(categories.categories), ""
     cells = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if cells.dtype.kind == "O":
         cells = _from_objects(cells)

@@ -23,7 +23,7 @@ def read_table(path: Path, types: Mapping[int, Any] | None = None) -> pd.DataFra
     is_csv = path.suffix.lower() == ".csv"
     try:
         header = _header(path) if is_csv else []
-        named = {header[index]: kind for index, kind in (types or {}).items() if index < len(header)}
+        named = {header[index]: dtype for index, dtype in (types or {}).items() if index < len(header)}
         with opened(path) as file:
             table = pd.read_csv(file, dtype=named or None) if is_csv else pd.read_parquet(file)
     except ImportError as error:

@@ -148,11 +148,11 @@ def _scores(run: Run) -> dict[str, Any] | None:
     """The scores with their intervals, and how they were made."""
     if not run.path("scores").exists():
         return None
-    found = run.read_json("scores")
-    values = found.get("scores", {})
+    record = run.read_json("scores")
+    values = record.get("scores", {})
     shown = [name for name in values if not name.endswith((".low", ".high"))]
     rows = [[name, *(_numbers(values.get(key)) for key in (name, f"{name}.low", f"{name}.high"))] for name in shown]
-    return {"protocol": str(found.get("protocol")), "samples": found.get("samples", {}), "rows": rows}
+    return {"protocol": str(record.get("protocol")), "samples": record.get("samples", {}), "rows": rows}
 
 
 def _matrices(known: _Known) -> list[dict[str, Any]]:
@@ -163,7 +163,7 @@ def _matrices(known: _Known) -> list[dict[str, Any]]:
     positions, factors = known.positions[rows].numpy(), known.representation.factors[rows].numpy()
     entropies = np.array([_entropy(column) for column in factors.T])
     information = mig(positions, factors).arrays["information"] / np.where(entropies > 0, entropies, 1)
-    found = [{
+    matrices = [{
         "name": "mutual information",
         "note": f"as a part of the factor's entropy, on {len(rows):,} codes in 20 bins",
         "cells": _numbers(information.tolist()),
@@ -173,12 +173,12 @@ def _matrices(known: _Known) -> list[dict[str, Any]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             importance = dci(positions[few], factors[few], rng=0).arrays["importance"]
-        found.append({
+        matrices.append({
             "name": "DCI importance",
             "note": f"of each latent for boosted trees that predict the factor, on {len(factors[few]):,} codes",
             "cells": _numbers(importance.tolist()),
         })  # fmt: skip
-    return found
+    return matrices
 
 
 def _entropy(labels: Any) -> float:
@@ -200,27 +200,27 @@ def _networks(
     method: Method, sliders: Sliders, run: Run, decodes: bool, served: bool, notes: list[str]
 ) -> dict[str, Any]:
     """The decoder from positions to pictures and the encoder from pictures to positions, as the page runs them."""
-    found: dict[str, Any] = {"decoder": None, "encoder": None, "served": served, "check": None}
+    networks: dict[str, Any] = {"decoder": None, "encoder": None, "served": served, "check": None}
     example, shape = torch.full((1, len(sliders.sliders)), 0.5), run.spec.image_shape
     if decodes:
         if not served:
             try:
-                found["decoder"] = trace(lambda s: method.decode(sliders.codes(s)), example, "decoder").packed()
+                networks["decoder"] = trace(lambda s: method.decode(sliders.codes(s)), example, "decoder").packed()
             except InputError as error:
                 raise InputError(f"{run.folder}: {error}; --serve decodes with PyTorch instead") from error
         positions = torch.randn(1, len(sliders.sliders), generator=torch.Generator().manual_seed(1))
         with torch.inference_mode():
             pixels = (method.decode(sliders.codes(positions)).clamp(0, 1) * 255).round().byte()
         picture = base64.b64encode(pixels.numpy().tobytes()).decode()
-        found["check"] = {"positions": _floats(positions), "pixels": picture}
+        networks["check"] = {"positions": _floats(positions), "pixels": picture}
     if "codes" not in method.needs and not served:
         blank = torch.ones(1, *shape, dtype=torch.uint8)
         try:
             encoder = trace(lambda x: sliders.positions(method.encode(x).float()), blank, "encoder")
-            found["encoder"] = encoder.packed()
+            networks["encoder"] = encoder.packed()
         except InputError as error:
             notes.append(f"Your own pictures cannot be encoded here: {error}.")
-    return found
+    return networks
 
 
 def _pictures(
@@ -317,11 +317,11 @@ def picture_address(image: Image.Image) -> str:
     """An image as a data address: a PNG, or a JPEG where that would be large."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG", optimize=True)
-    kind = "png"
+    subtype = "png"
     if buffer.tell() > LARGE_SHEET:
-        buffer, kind = io.BytesIO(), "jpeg"
+        buffer, subtype = io.BytesIO(), "jpeg"
         image.save(buffer, "JPEG", quality=92)
-    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return f"data:image/{subtype};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def thumbnail(content: Content, rows: int = 5, columns: int = 7) -> str | None:

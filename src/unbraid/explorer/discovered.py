@@ -40,7 +40,7 @@ BINS = 30
 
 
 @dataclass(frozen=True)
-class Found:
+class NamedFactor:
     """A factor with its values: one per picture, in the order of the files."""
 
     name: str
@@ -67,22 +67,25 @@ def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequen
     method = discovery.run.method()
     codes = encode_all(method, data)
     shown = discovery.trusted or discovery.factors
-    found = [Found(f"factor_{place}", factor, codes[:, factor.latent].numpy()) for place, factor in enumerate(shown, 1)]
-    model = _copy(discovery.run, out / "model", {f"z{one.factor.latent}": one.title for one in found})
-    table = factor_table(found if discovery.trusted else [], data.files)
+    factors = [
+        NamedFactor(f"factor_{number}", factor, codes[:, factor.latent].numpy())
+        for number, factor in enumerate(shown, 1)
+    ]
+    model = _copy(discovery.run, out / "model", {f"z{one.factor.latent}": one.title for one in factors})
+    table = factor_table(factors if discovery.trusted else [], data.files)
     with replacing(out / "factors.csv") as part:
         table.to_csv(part, index=False)
-    text = page(discovery, found, codes, method, data, model, notes)
+    text = page(discovery, factors, codes, method, data, model, notes)
     with replacing(out / "page.html") as part:
         part.write_text(text, encoding="utf-8")
     return [out / "factors.csv", model.folder, out / "page.html"]
 
 
-def factor_table(found: Sequence[Found], names: Sequence[str]) -> pd.DataFrame:
+def factor_table(factors: Sequence[NamedFactor], names: Sequence[str]) -> pd.DataFrame:
     """One row per picture: `file`, each factor, and in `extreme` the factors of which it is an extreme case."""
     columns: dict[str, Any] = {"file": list(names)}
     marks: list[list[str]] = [[] for _ in names]
-    for one in found:
+    for one in factors:
         columns[one.name] = np.round(one.values.astype(float), 4)
         for rows, word in zip(one.ends(), ("lowest", "highest"), strict=True):
             for row in rows:
@@ -106,7 +109,7 @@ def _copy(run: Run, target: Path, names: dict[str, str]) -> Run:
 
 def page(
     discovery: Discovery,
-    found: Sequence[Found],
+    factors: Sequence[NamedFactor],
     codes: Tensor,
     method: Method,
     data: Pictures,
@@ -115,7 +118,7 @@ def page(
 ) -> str:
     """The page as text: factors in order of trust, sliders, neighbours, and what was skipped."""
     middle = codes.mean(0)
-    names = {f"z{one.factor.latent}": one.title for one in found}
+    names = {f"z{one.factor.latent}": one.title for one in factors}
     sliders = page_of([content_of(model, data, names)], labels=["model"])
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', sliders)
     assert policy is not None
@@ -134,15 +137,15 @@ def page(
         policy=policy[1],
         about="".join(f"<p>{html.escape(line)}</p>" for line in about),
         advice="".join(f"<li>{html.escape(line)}</li>" for line in discovery.advice()),
-        factors="".join(_card(one, middle, method, data) for one in found),
-        neighbours=_neighbours(found, codes, data),
+        factors="".join(_card(one, middle, method, data) for one in factors),
+        neighbours=_neighbours(factors, codes, data),
         sliders=html.escape(sliders, quote=True),
         skipped=_skipped(data),
         version=html.escape(version("unbraid")),
     )
 
 
-def _card(one: Found, middle: Tensor, method: Method, data: Pictures) -> str:
+def _card(one: NamedFactor, middle: Tensor, method: Method, data: Pictures) -> str:
     low, high = one.ends()
     bounds = np.quantile(one.values, [0.01, 0.99])
     strip = traverse(method, middle, one.factor.latent, torch.linspace(float(bounds[0]), float(bounds[1]), STRIP))
@@ -168,12 +171,12 @@ def _image(images: Tensor, words: str) -> str:
     return f'<img alt="{html.escape(words)}" src="{picture_address(tiles([images]))}">'
 
 
-def _histogram(one: Found) -> str:
+def _histogram(one: NamedFactor) -> str:
     """An SVG of how the pictures are spread along a factor."""
     counts, edges = np.histogram(one.values, BINS)
     bars = "".join(
-        f'<rect x="{place}" y="{1 - count / counts.max():.3f}" width="0.9" height="{count / counts.max():.3f}"/>'
-        for place, count in enumerate(counts)
+        f'<rect x="{column}" y="{1 - count / counts.max():.3f}" width="0.9" height="{count / counts.max():.3f}"/>'
+        for column, count in enumerate(counts)
     )
     label = f"{len(one.values):,} pictures from {edges[0]:.2f} to {edges[-1]:.2f}"
     return (
@@ -182,19 +185,19 @@ def _histogram(one: Found) -> str:
     )
 
 
-def _neighbours(found: Sequence[Found], codes: Tensor, data: Pictures) -> str:
+def _neighbours(factors: Sequence[NamedFactor], codes: Tensor, data: Pictures) -> str:
     """Some pictures, and for each factor those that are nearest to them in it and furthest from them elsewhere."""
-    if not found or len(data) < 20:
+    if not factors or len(data) < 20:
         return ""
     queries = torch.linspace(0, len(data) - 1, QUERIES + 2).long()[1:-1]
-    groups = [[one.factor.latent] for one in found]
+    groups = [[one.factor.latent] for one in factors]
     parts = []
     for row in queries.tolist():
         nearest = neighbours(codes, codes[row], groups, EXTREMES + 1)
         lines = "".join(
-            f"<figure>{_image(data.images_at([place for place in rows.tolist() if place != row][:EXTREMES]), one.name)}"
+            f"<figure>{_image(data.images_at([other for other in rows.tolist() if other != row][:EXTREMES]), one.name)}"
             f"<figcaption>{html.escape(one.title)}</figcaption></figure>"
-            for one, rows in zip(found, nearest, strict=True)
+            for one, rows in zip(factors, nearest, strict=True)
         )
         name = html.escape(data.files[row])
         parts.append(f'<section class="card"><h3>{_image(data.images_at([row]), name)} {name}</h3>{lines}</section>')

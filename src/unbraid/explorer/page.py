@@ -59,19 +59,19 @@ def explore(
 def runs_of(runs: Run | Path | str | Sequence[Run | Path | str]) -> list[Run]:
     """The runs that are meant: those given, and for a folder of runs those below it that have a model."""
     given = [runs] if isinstance(runs, Run | Path | str) else list(runs)
-    found: list[Run] = []
+    chosen: list[Run] = []
     for item in given:
         run = item if isinstance(item, Run) else Run(item)
         if run.path("config").exists():
-            found.append(run)
+            chosen.append(run)
             continue
         below = [other for other in find_runs(run.folder) if other.path("model").exists()]
         if not below:
             raise InputError(f"{run.folder} is not a run and holds none with a model")
-        found += below
-    if not found:
+        chosen += below
+    if not chosen:
         raise InputError("there is no run to explore")
-    return found
+    return chosen
 
 
 def contents_of(
@@ -123,7 +123,7 @@ def page_of(
     ]
     wasm = base64.b64encode(files("unbraid.explorer").joinpath("matmul.wasm").read_bytes()).decode()
     content = {"title": title, "runs": listed, "highlights": HIGHLIGHTS, "wasm": wasm}
-    scripts = [_json_script(f"run-{place}", content.values) for place, content in enumerate(contents)]
+    scripts = [_json_script(f"run-{index}", content.values) for index, content in enumerate(contents)]
     script = _file("page.js")
     return Template(_file("page.html")).substitute(
         title=html.escape(title),

@@ -74,9 +74,9 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return parts[2]
 
-    def _answer(self, status: int, body: bytes, kind: str) -> None:
+    def _answer(self, status: int, body: bytes, content_type: str) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("Referrer-Policy", "no-referrer")

@@ -69,12 +69,12 @@ def sliders_of(representation: Representation) -> Sliders:
     order = (spread if kl is None else kl).argsort(descending=True, stable=True).tolist()
     largest = float(spread.max())
     made = []
-    for place in order:
-        divergence = None if kl is None else float(kl[place])
-        low, high = _range(positions[:, place], divergence is not None)
-        unused = float(spread[place]) <= FAINT * largest if divergence is None else divergence <= UNUSED
-        counts = torch.histc(positions[:, place], BINS, low, high).int().tolist()
-        made.append(Slider(names[place], divergence, float(spread[place]), low, high, counts, unused))
+    for direction in order:
+        divergence = None if kl is None else float(kl[direction])
+        low, high = _range(positions[:, direction], divergence is not None)
+        unused = float(spread[direction]) <= FAINT * largest if divergence is None else divergence <= UNUSED
+        counts = torch.histc(positions[:, direction], BINS, low, high).int().tolist()
+        made.append(Slider(names[direction], divergence, float(spread[direction]), low, high, counts, unused))
     return Sliders(made, torch.tensor(order), features)
 
 

@@ -54,9 +54,11 @@ class Udr(Job):
             if representation.logvar is not None:
                 divergences.append(kl_per_latent(representation.codes, representation.logvar).mean(0).numpy())
         kl = divergences if len(divergences) == len(runs) else None
-        scores = {kind: np.asarray(udr(codes, kl, kind)["scores"]) for kind in ("lasso", "spearman")}
+        scores = {
+            correlation: np.asarray(udr(codes, kl, correlation)["scores"]) for correlation in ("lasso", "spearman")
+        }
         by_id = {
-            model: {f"udr.{kind}": values[index] for kind, values in scores.items()}
+            model: {f"udr.{correlation}": values[index] for correlation, values in scores.items()}
             for index, (model, _) in enumerate(done)
         }
         write_results(folder, by_id)

@@ -45,12 +45,12 @@ class _Metrics(dict[str, Metric]):
     """The metrics by name; a reference in place of a name gives the user's own."""
 
     def __missing__(self, name: str) -> Metric:
-        found = look_up(name, dict(self), "metric", GROUP)
-        if isinstance(found, Metric):
-            return replace(found, function=scoring(label(name), found.function))
-        if callable(found):
-            return Metric(scoring(label(name), found), reads(found))
-        raise InputError(f"{name} is {found!r}; expected a function of codes and factors, or a Metric")
+        value = look_up(name, dict(self), "metric", GROUP)
+        if isinstance(value, Metric):
+            return replace(value, function=scoring(label(name), value.function))
+        if callable(value):
+            return Metric(scoring(label(name), value), reads(value))
+        raise InputError(f"{name} is {value!r}; expected a function of codes and factors, or a Metric")
 
 
 GROUP = "unbraid.metrics"  # of entry points
@@ -160,10 +160,10 @@ def as_protocol(protocol: ProtocolLike) -> Protocol:
         return Protocol("own", protocol)
     if not isinstance(protocol, str):
         raise InputError(f"protocol is {protocol!r}; expected a name, a Protocol or a mapping from metrics to settings")
-    found = look_up(protocol, PROTOCOLS, "protocol", _PROTOCOLS)
-    if isinstance(found, Metric) or (callable(found) and not isinstance(found, Protocol)):
+    value = look_up(protocol, PROTOCOLS, "protocol", _PROTOCOLS)
+    if isinstance(value, Metric) or (callable(value) and not isinstance(value, Protocol)):
         return Protocol("own", {refer(protocol): {}})
-    return as_protocol(found)
+    return as_protocol(value)
 
 
 def refer_protocol(protocol: ProtocolLike | None) -> ProtocolLike | None:

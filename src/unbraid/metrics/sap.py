@@ -85,11 +85,11 @@ def _mixed(
     if ordered:
         scores[:, ordered] = _squared_correlation(table, labels[:, ordered])
     if kept := [column for column in range(count) if column in classes]:
-        held_codes, held_labels = (None, None) if test is None else paired(*test, which="test ")
-        held = None if held_labels is None else (held_codes, held_labels[:, kept])
+        test_codes, test_labels = (None, None) if test is None else paired(*test, which="test ")
+        test_pair = None if test_labels is None else (test_codes, test_labels[:, kept])
         given: dict[str, Any] = {"standardised": standardised, "balanced": balanced, "groups": groups, "rng": rng}
-        found = sap(table, labels[:, kept], test=held, predictor=predictor, **given)
-        scores[:, kept] = found.arrays["predictability"]
+        accuracies = sap(table, labels[:, kept], test=test_pair, predictor=predictor, **given)
+        scores[:, kept] = accuracies.arrays["predictability"]
     return scores
 
 

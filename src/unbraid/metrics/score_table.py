@@ -75,8 +75,8 @@ class ScoreTable(dict[str, float]):
     @property
     def columns(self) -> str:
         """`"codes: z0, z1, z2; factors: shape (classes), scale, x (ordered)"`."""
-        kinds = groupby(zip(self.names, self.types, strict=True), key=lambda factor: factor[1])
-        factors = ", ".join(f"{', '.join(name for name, _ in group)} ({kind})" for kind, group in kinds)
+        by_type = groupby(zip(self.names, self.types, strict=True), key=lambda factor: factor[1])
+        factors = ", ".join(f"{', '.join(name for name, _ in group)} ({factor_type})" for factor_type, group in by_type)
         names = self.code_names
         shown = [*names[:SHOWN], f"… {names[-1]}"] if len(names) > SHOWN + 1 else names
         return f"codes: {', '.join(shown)}; factors: {factors}"
@@ -116,8 +116,8 @@ class ScoreTable(dict[str, float]):
         """Values per factor and per code: metric -> array -> name -> value, None for a value that does not exist."""
         tables: dict[str, dict[str, dict[str, float | None]]] = {}
         for metric, name, labels, array in self._vectors():
-            kind = float if array.dtype.kind == "f" else int  # counts, and the numbers of codes
-            cells = [kind(value) if np.isfinite(value) else None for value in array.astype(np.float64)]
+            convert = float if array.dtype.kind == "f" else int  # counts, and the numbers of codes
+            cells = [convert(value) if np.isfinite(value) else None for value in array.astype(np.float64)]
             tables.setdefault(metric, {})[name] = dict(zip(labels, cells, strict=True))
         return tables
 

@@ -264,8 +264,8 @@ def forecast(protocol: ProtocolLike, size: Size) -> float:
 def _forecast(parts: Sequence[Part], work: Work, baseline: bool, resamples: int) -> float:
     """The same for one call of `score`, with its baselines and resamples."""
     codes, factors = work.sets.train
-    kinds = zip(work.labels.types, factors.T, strict=True)
-    values = sum(1 if kind == "continuous" else len(np.unique(column)) for kind, column in kinds)
+    columns = zip(work.labels.types, factors.T, strict=True)
+    values = sum(1 if factor_type == "continuous" else len(np.unique(column)) for factor_type, column in columns)
     size = Size(len(codes), codes.shape[1], factors.shape[1], values)
     small = replace(size, rows=min(size.rows, BASELINE))
     seconds = 0.0

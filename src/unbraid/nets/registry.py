@@ -132,12 +132,12 @@ def network(name: str | Network) -> Network:
 
     A function `(image_shape, outputs) -> module` is an encoder without a decoder.
     """
-    found = look_up(name, NETWORKS, "network", GROUP)
-    if isinstance(found, Network):
-        return found
-    if callable(found):
-        return Network("your own", found)
-    raise InputError(f"{name} is {found!r}; expected a Network, or a function that makes an encoder")
+    value = look_up(name, NETWORKS, "network", GROUP)
+    if isinstance(value, Network):
+        return value
+    if callable(value):
+        return Network("your own", value)
+    raise InputError(f"{name} is {value!r}; expected a Network, or a function that makes an encoder")
 
 
 def _for_images(name: str | Network, image_shape: ImageShape) -> Network:

@@ -190,8 +190,8 @@ def _of_object(value: Any) -> str:
 
 def _source_of(module: ModuleType, name: str) -> tuple[Source, str]:
     """The source of a module and its file there; for a notebook, of the cells that define a name."""
-    if (found := sources.of_module(module)) is not None:
-        return found
+    if (imported := sources.of_module(module)) is not None:
+        return imported
     if module.__name__ != "__main__":
         raise InputError(f"your code is in the module {module.__name__}, which is not a file; put it into one")
     top = name.partition(".")[0]

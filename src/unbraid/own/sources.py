@@ -178,10 +178,10 @@ def known(key: str) -> Source | None:
 
 def sources_of(modules: Sequence[Path | Source]) -> tuple[Source, ...]:
     """The sources of Python files, imported here: what they define can be sent to a process that knows them too."""
-    found = tuple(module if isinstance(module, Source) else Source.read(module) for module in modules)
-    for source in found:
+    sources = tuple(module if isinstance(module, Source) else Source.read(module) for module in modules)
+    for source in sources:
         source.module()
-    return found
+    return sources
 
 
 def import_file(path: Path) -> ModuleType:

@@ -138,8 +138,8 @@ def data_name(data: str) -> str:
 
 def data_order(names: Iterable[str]) -> list[str]:
     """Each data set once, as the papers list them, then others by name."""
-    places = {name: place for place, name in enumerate(DATA)}
-    return sorted(set(names), key=lambda name: (places.get(name.removesuffix("_official"), len(places)), name))
+    order = {name: index for index, name in enumerate(DATA)}
+    return sorted(set(names), key=lambda name: (order.get(name.removesuffix("_official"), len(order)), name))
 
 
 def metric_name(metric: str, long: bool = False) -> str:

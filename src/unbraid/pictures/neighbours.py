@@ -84,7 +84,7 @@ class Retrieval:
 
     title: str
     data: FactorData
-    found: list[Neighbours]
+    neighbours: list[Neighbours]
 
     def name(self, row: int) -> str:
         """The file of a row; its number where it has none."""
@@ -93,11 +93,11 @@ class Retrieval:
     @property
     def queries(self) -> list[Query]:
         """Each query once."""
-        return list({id(one.query): one.query for one in self.found}.values())
+        return list({id(one.query): one.query for one in self.neighbours}.values())
 
     def of(self, query: Query) -> list[Neighbours]:
         """The neighbours of one query, by feature."""
-        return [one for one in self.found if one.query is query]
+        return [one for one in self.neighbours if one.query is query]
 
     def table(self) -> pd.DataFrame:
         """One row per neighbour: `query`, `feature`, `rank`, `row`, `file` where there are files, `distance`."""
@@ -106,7 +106,7 @@ class Retrieval:
                 "query": one.query.name, "feature": one.feature, "rank": rank, "row": row,
                 **({"file": self.data.files[row]} if self.data.files else {}), "distance": round(distance, 6),
             }
-            for one in self.found
+            for one in self.neighbours
             for rank, (row, distance) in enumerate(zip(one.rows, one.distances, strict=True), 1)
         ]  # fmt: skip
         return pd.DataFrame(listed)
@@ -114,11 +114,11 @@ class Retrieval:
     def sheet(self, title: str = "") -> Image.Image:
         """For each query one row per feature: the query, a gap, and its nearest neighbours."""
         strips = []
-        for one in self.found:
+        for one in self.neighbours:
             gap = torch.full_like(one.query.image, 255)
             images = torch.cat([one.query.image[None], gap[None], self.data.images_at(one.rows)])
             strips.append(Strip(one.feature, images, one.query.name))
-        count = max(len(one.rows) for one in self.found)
+        count = max(len(one.rows) for one in self.neighbours)
         return sheet(title or self.title, f"a query, and the {count} images nearest to it by each feature", strips)
 
 
@@ -140,7 +140,7 @@ def features_of(run: Run, method: Method, everything: bool = False) -> list[Feat
     With `everything`, also the latents that say nothing.
     """
     if method.code_groups is not None:
-        return [Feature(f"feature {place}", tuple(group)) for place, group in enumerate(method.code_groups)]
+        return [Feature(f"feature {index}", tuple(group)) for index, group in enumerate(method.code_groups)]
     chosen = [latent for latent in latents_of(run) if latent.active or everything]
     features = [Feature(latent.name, (latent.index,)) for latent in chosen]
     if not features:
@@ -162,13 +162,13 @@ def find_neighbours(
     if not bool(others.any()):
         raise InputError(f"{query.name} is the only image, or all others are the same: it has no neighbours")
     kept, kept_rows = codes[others], rows[others]
-    found = []
+    by_feature = []
     for feature in features:
         columns = list(feature.columns)
         nearest = neighbours(kept, code, [columns], count)[0]
         distances = (kept[nearest][:, columns] - code[columns]).norm(dim=1)
-        found.append(Neighbours(query, feature.name, kept_rows[nearest].tolist(), distances.tolist()))
-    return found
+        by_feature.append(Neighbours(query, feature.name, kept_rows[nearest].tolist(), distances.tolist()))
+    return by_feature
 
 
 def _others(query: Query, code: Tensor, data: FactorData, codes: Tensor, rows: Tensor, twins: int = 8) -> Tensor:
@@ -203,10 +203,10 @@ def retrieve(
     if data is not None or (images.files and images.weights is None):  # all of them; a run may have kept some codes
         codes, rows = encode_all(method, images), torch.arange(len(images))
     else:
-        known = run.representation()
-        codes, rows = known.codes, known.rows
-    found = [one for query in asked for one in find_neighbours(method, images, codes, rows, features, query, count)]
-    return Retrieval(run.title, images, found)
+        representation = run.representation()
+        codes, rows = representation.codes, representation.rows
+    nearest = [one for query in asked for one in find_neighbours(method, images, codes, rows, features, query, count)]
+    return Retrieval(run.title, images, nearest)
 
 
 def save_neighbours(retrieval: Retrieval, path: Path) -> Path:

@@ -116,8 +116,8 @@ def label(artist: Artist, series: str = "", runs: Sequence[str] = ()) -> None:
 def label_of(artist: Artist) -> tuple[str, list[str]]:
     """The series and the runs that `label` was given, empty where it was not called."""
     gid = artist.get_gid()
-    found = json.loads(gid) if gid and gid.startswith("{") else {}
-    return found.get("series", ""), found.get("runs", [])
+    record = json.loads(gid) if gid and gid.startswith("{") else {}
+    return record.get("series", ""), record.get("runs", [])
 
 
 def dots(axis: Axes, x: Array, y: Array, method: str, size: float = 9.0, runs: Sequence[str] | None = None) -> None:

@@ -153,7 +153,7 @@ class Compared:
 
     def unlike(self) -> dict[str, dict[str, str]]:
         """What methods were trained with that is not the same for all: by name, and by method."""
-        found: dict[str, dict[str, str]] = {}
+        differing: dict[str, dict[str, str]] = {}
         for column in TRAINED_ALIKE:
             by_method = {}
             for method in self.methods:
@@ -162,8 +162,8 @@ class Compared:
                 by_method[method] = ", ".join(sorted({f"{value:g}" if isinstance(value, float) else str(value)
                                                       for value in values})) or "its own"  # fmt: skip
             if len(set(by_method.values())) > 1:
-                found[column.removeprefix("settings.")] = by_method
-        return found
+                differing[column.removeprefix("settings.")] = by_method
+        return differing
 
 
 def compare(runs: pd.DataFrame, baseline: str | None = None, chosen_by: str | None = None) -> Compared | None:
@@ -388,22 +388,22 @@ def _word(value: Any) -> str:
 
 
 def in_words(compared: Compared) -> str:
-    """What the differences say, and how they were found."""
+    """What the differences say, one line per method."""
     judged = [score for score in compared.scores if better(score) != "neither"]
     parts = []
     for method in compared.others:
-        found: dict[str, list[str]] = {"better": [], "worse": []}
+        by_verdict: dict[str, list[str]] = {"better": [], "worse": []}
         cases = 0
         for score in judged:
             for data in compared.cases:
                 entry = compared.difference(method, data, score)
                 if entry.has_interval:
                     cases += 1
-                    if (verdict := compared.verdict(method, data, score)) in found:
+                    if (verdict := compared.verdict(method, data, score)) in by_verdict:
                         where = "all data sets together" if data == ALL else data_name(data)
-                        found[verdict].append(f"{metric_name(score)} on {where}")
-        words = [f"clearly {verdict} in {_listed(cases_of)}" for verdict, cases_of in found.items() if cases_of]
-        rest = cases - sum(map(len, found.values()))
+                        by_verdict[verdict].append(f"{metric_name(score)} on {where}")
+        words = [f"clearly {verdict} in {_listed(cases_of)}" for verdict, cases_of in by_verdict.items() if cases_of]
+        rest = cases - sum(map(len, by_verdict.values()))
         name, base = method_name(method), method_name(compared.baseline)
         if not cases:
             parts.append(f"**{name}** against {base}: too few seeds for an interval; three are needed.")

@@ -191,11 +191,11 @@ def _drawn_curves(compared: Compared, data: str) -> Drawing:
     shown = [method for method in compared.methods if (method, data) in compared.trials]
     for axis, score in zip(axes, compared.scores, strict=True):
         most = 1
-        for place, method in enumerate(shown):
+        for index, method in enumerate(shown):
             trials = compared.trials[method, data]
             table = trials.scores(score)
             most = max(most, len(table))
-            apart = 0.12 * (place - (len(shown) - 1) / 2)
+            apart = 0.12 * (index - (len(shown) - 1) / 2)
             _curve(axis, table, apart, looks[method], method, compared.chosen.get((method, data)))
         axis.set_title(metric_name(score), fontsize=9)
         axis.set_xlabel(f"setting; {direction(score)}", fontsize=8, color=style.FAINT)

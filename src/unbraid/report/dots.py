@@ -50,9 +50,9 @@ class Dots:
         return set(rows[first:last].tolist())
 
     def _scored(self, x: float, y: float) -> int | None:
-        """The only run with both scores, or with one of them where the other is no run's: it is a place on the page."""
-        found = [rows for value in (x, y) if _long(value) and (rows := self._with_score(value))]
-        rows = set.intersection(*found) if found else set()
+        """The row of the only run with both scores; a coordinate that is not a score is ignored."""
+        candidates = [rows for value in (x, y) if _long(value) and (rows := self._with_score(value))]
+        rows = set.intersection(*candidates) if candidates else set()
         return rows.pop() if len(rows) == 1 else None
 
 

@@ -149,10 +149,10 @@ def _tagged(drawing: Drawing) -> Iterator[tuple[dict[str, _Marks], dict[str, str
     """Give artists ids by which their elements are found again: marks, entries of legends, and words on pictures."""
     before: list[tuple[Artist, str | None]] = []
 
-    def tag(artist: Artist, kind: str) -> str:
+    def tag(artist: Artist, prefix: str) -> str:
         before.append((artist, artist.get_gid()))
-        artist.set_gid(f"{kind}-{len(before)}")
-        return f"{kind}-{len(before)}"
+        artist.set_gid(f"{prefix}-{len(before)}")
+        return f"{prefix}-{len(before)}"
 
     keys: dict[str, str] = {}
     names = _series(drawing)
@@ -185,11 +185,11 @@ def _entries(drawing: Drawing) -> Iterator[tuple[str, str, tuple[Artist, Artist]
 
 
 def _series(drawing: Drawing) -> dict[str, str]:
-    """The names of the legend by colour, those whose colour is theirs alone."""
+    """The names in the legend by colour, without those that share a colour."""
     names: dict[str, set[str]] = {}
     for colour, name, _ in _entries(drawing):
         names.setdefault(colour, set()).add(name)
-    return {colour: found.pop() for colour, found in names.items() if colour and len(found) == 1}
+    return {colour: labels.pop() for colour, labels in names.items() if colour and len(labels) == 1}
 
 
 def _colour(artist: Artist) -> str:
@@ -231,7 +231,7 @@ def _in_data(line: Line2D) -> bool:
 
 
 def _tell(group: Element, marks: _Marks, runs_of: RunsOf) -> None:
-    """Put on a group what its marks are; a point outside of the drawing has no mark, and then none is told."""
+    """Write the series and points of a group into its attributes; no points where one lies outside the drawing."""
     group.attrib = {"class": "series"} | ({"data-series": marks.series} if marks.series else {})
     parents = {child: parent for parent in group.iter() for child in parent}
     uses = [element for element in group.iter() if element.tag.removeprefix(_SVG) == "use"]
@@ -245,7 +245,7 @@ def _tell(group: Element, marks: _Marks, runs_of: RunsOf) -> None:
     holder = parents[uses[0]]
     alike = all(use.get("style") == uses[0].get("style") and parents[use] is holder for use in uses)
     for use in uses:
-        use.attrib |= {place: f"{float(use.attrib[place]):.2f}" for place in ("x", "y")}
+        use.attrib |= {coordinate: f"{float(use.attrib[coordinate]):.2f}" for coordinate in ("x", "y")}
         if alike and "style" in use.attrib:
             holder.set("style", use.attrib.pop("style"))
 
@@ -276,7 +276,7 @@ def _follow_page(element: Element) -> None:
 
 
 def _mixture(match: re.Match[str]) -> str:
-    parts = [int(match[2][place : place + 2], 16) for place in (0, 2, 4)]
+    parts = [int(match[2][start : start + 2], 16) for start in (0, 2, 4)]
     if max(parts) - min(parts) > _GREY:
         return f"{match[1]}: color-mix(in srgb, #{match[2]} var(--pure), #fff)"
     ink = round(100 - sum(parts) / 7.65)

@@ -21,8 +21,8 @@ def verdicts(sections: Sequence[Section]) -> str:
         for item in section.items:
             if isinstance(item, Judged):
                 first = f" (first edition: {item.first_verdict})" if item.first_verdict else ""
-                more = f"; {in_words(item.seeds)}" if item.seeds else ""
-                verdict = f"**{item.verdict}**{more}{first}"
+                seeds = f"; {in_words(item.seeds)}" if item.seeds else ""
+                verdict = f"**{item.verdict}**{seeds}{first}"
                 cells = (item.section or section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
                 lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
     return "\n".join(lines) + "\n"
@@ -31,12 +31,12 @@ def verdicts(sections: Sequence[Section]) -> str:
 def put_into(readme: Path, text: str) -> Path:
     """Replace what stands between the two marks of a README."""
     try:
-        found = readme.read_text(encoding="utf-8")
+        content = readme.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read {readme}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{readme} is not text in UTF-8: {error.reason}") from error
-    before, start, rest = found.partition(START)
+    before, start, rest = content.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
         raise InputError(f"{readme} has no place for the verdicts; expected the lines '{START}' and '{END}'")

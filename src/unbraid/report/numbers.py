@@ -28,9 +28,9 @@ def plain(value: Any) -> float | int | str | None:
 
 
 def numeric(values: Iterable[float | int | str | None]) -> bool:
-    """Whether all that is there is numbers."""
-    found = [value for value in values if value is not None]
-    return bool(found) and not any(isinstance(value, str) for value in found)
+    """Whether there are values, and all of them are numbers; None is a missing value."""
+    known = [value for value in values if value is not None]
+    return bool(known) and not any(isinstance(value, str) for value in known)
 
 
 def digits(values: Iterable[float | int | str | None], smallest: float = 0.0005) -> int | None:

@@ -90,21 +90,21 @@ def _named(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def dots(runs: pd.DataFrame, scores: list[str], groups: pd.Series[Any]) -> Drawing:
     """A panel for each score, and in it a line of dots for each group of runs."""
-    kinds = list(dict.fromkeys(groups))
-    head = 0.3 + 0.2 * -(-len(kinds) // 3)
-    drawing, axes = style.wrapped(len(scores), 3, 2.9, 0.85 + 0.16 * len(kinds), head)
-    known = all(kind in style.STYLES for kind in kinds)
+    distinct = list(dict.fromkeys(groups))
+    head = 0.3 + 0.2 * -(-len(distinct) // 3)
+    drawing, axes = style.wrapped(len(scores), 3, 2.9, 0.85 + 0.16 * len(distinct), head)
+    known = all(group in style.STYLES for group in distinct)
     for axis, score in zip(axes, scores, strict=True):
-        for line, kind in enumerate(kinds):
-            colour = style.method_colour(kind) if known else COLOURS[line % len(COLOURS)]
-            name = style.words(method_name(str(kind)))
-            own = runs[(groups == kind) & runs[score].notna()]
+        for line, group in enumerate(distinct):
+            colour = style.method_colour(group) if known else COLOURS[line % len(COLOURS)]
+            name = style.words(method_name(str(group)))
+            own = runs[(groups == group) & runs[score].notna()]
             _line(axis, own[score], line, 5 if len(runs) <= FEW else 3.6, colour, name)
             label(axis.lines[-1], name, list(own.get("run", [])) if len(own) <= MANY else [])
         axis.set_title(style.words(score.removeprefix("scores.")), fontsize=9)
         axis.set_xlabel(direction(score), fontsize=8, color=style.FAINT)
         axis.set_yticks([])
-        axis.set_ylim(len(kinds) - 0.4, -0.6)
+        axis.set_ylim(len(distinct) - 0.4, -0.6)
         axis.spines["left"].set_visible(False)
         if runs[score].min() >= 0 and runs[score].max() <= 1:
             axis.set_xlim(-0.02, 1.02)
@@ -147,14 +147,14 @@ def _pictures(runs: pd.DataFrame, out: Path | None, draw: int) -> Section | None
     """Traversals and reconstructions of up to a dozen runs."""
     labels = names(runs)
     items = []
-    for number, place in enumerate(choose(runs, SHOWN)):
-        paths, _ = pictures(Path(runs["run"][place]), out, make=number < draw)
-        for kind in PICTURES:
-            if kind in paths:
-                image = _opened(paths[kind])
+    for number, row in enumerate(choose(runs, SHOWN)):
+        paths, _ = pictures(Path(runs["run"][row]), out, make=number < draw)
+        for name in PICTURES:
+            if name in paths:
+                image = _opened(paths[name])
                 if image is not None:
-                    title = f"{_TITLES.get(kind, kind.capitalize())} of {labels[place]}"
-                    items.append(Picture(f"{kind}-{number + 1}", title, image, folded=number >= UNFOLDED))
+                    title = f"{_TITLES.get(name, name.capitalize())} of {labels[row]}"
+                    items.append(Picture(f"{name}-{number + 1}", title, image, folded=number >= UNFOLDED))
     if not items:
         return None
     text = "Each row of a traversal moves one latent of the same image."

@@ -98,8 +98,8 @@ def _summary(sections: Sequence[Section], runs: pd.DataFrame) -> str:
 def _bar(claims: Sequence[Judged]) -> str:
     """How the verdicts share a line; the words beside it say the same."""
     counts = Counter(claim.verdict for claim in claims)
-    shares = [(place, counts[verdict]) for place, verdict in enumerate(VERDICTS) if counts[verdict]]
-    parts = "".join(f'<i class="v{place}" style="flex-grow:{count}"></i>' for place, count in shares)
+    shares = [(index, counts[verdict]) for index, verdict in enumerate(VERDICTS) if counts[verdict]]
+    parts = "".join(f'<i class="v{index}" style="flex-grow:{count}"></i>' for index, count in shares)
     return f'<div class="verdicts" aria-hidden="true">{parts}</div>'
 
 
@@ -107,9 +107,9 @@ def _tally(claims: Sequence[Judged]) -> str:
     """How many claims have each verdict; a press goes to the next of them."""
     counts = Counter(claim.verdict for claim in claims)
     return ", ".join(
-        f'<button type="button" class="tally v{place}" data-verdict="{place}">'
+        f'<button type="button" class="tally v{index}" data-verdict="{index}">'
         f"{counts[verdict]} {_plural(verdict, counts[verdict])}</button>"
-        for place, verdict in enumerate(VERDICTS)
+        for index, verdict in enumerate(VERDICTS)
         if counts[verdict]
     )
 
@@ -171,9 +171,9 @@ class _Page:
         if not items:
             return part
         titles = "; ".join(html.escape(item.title) for item in items[:3])
-        more = f"; and {len(items) - 3} more" if len(items) > 3 else ""
+        rest = f"; and {len(items) - 3} more" if len(items) > 3 else ""
         parts = "".join(map(self.item, items))
-        folded = f"<details><summary>More like this: {titles}{more}</summary>{parts}</details>"
+        folded = f"<details><summary>More like this: {titles}{rest}</summary>{parts}</details>"
         return f'<div class="stack">{part}{folded}</div>'
 
     def titled(self, title: str, body: str) -> str:
@@ -213,8 +213,8 @@ class _Page:
             raise InputError(f"a section holds a {type(item).__name__}; expected Figure, Picture, Table or Claim")
         link = f' <a class="file" href="{file}">{Path(file).suffix[1:].upper()}</a>' if file else ""
         caption = f" <span>{_MARKDOWN.renderInline(item.caption)}</span>" if item.caption else ""
-        kind = type(item).__name__.lower()
-        about = f'id="part-{item.name}" class="{kind}"{size}'
+        css_class = type(item).__name__.lower()
+        about = f'id="part-{item.name}" class="{css_class}"{size}'
         return f"<figure {about}><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n"
 
     def runs(self, runs: pd.DataFrame, draw: int, explorers: Mapping[str, Path]) -> str:
@@ -255,22 +255,22 @@ class _Page:
 
     def _pictures(self, runs: pd.DataFrame, draw: int) -> tuple[dict[int, dict[str, str]], dict[int, str]]:
         """For runs by position: where their pictures are, and why they have none."""
-        found: dict[int, dict[str, str]] = {}
+        addresses: dict[int, dict[str, str]] = {}
         notes: dict[int, str] = {}
-        left = EMBEDDED
-        missing = [place for place in range(len(runs)) if not pictures(Path(runs["run"][place]), self.out)[0]]
-        made = {missing[place] for place in choose(runs.iloc[missing].reset_index(drop=True), draw)}
-        for place, folder in enumerate(runs["run"]):
-            paths, note = pictures(Path(folder), self.out, make=place in made)
+        remaining = EMBEDDED
+        missing = [position for position in range(len(runs)) if not pictures(Path(runs["run"][position]), self.out)[0]]
+        made = {missing[index] for index in choose(runs.iloc[missing].reset_index(drop=True), draw)}
+        for position, folder in enumerate(runs["run"]):
+            paths, note = pictures(Path(folder), self.out, make=position in made)
             if note:
-                notes[place] = note
-            for kind, path in paths.items():
+                notes[position] = note
+            for name, path in paths.items():
                 size = path.stat().st_size
-                inside = size <= left
-                left -= size if inside else 0
+                inside = size <= remaining
+                remaining -= size if inside else 0
                 link = quote(Path(os.path.relpath(path, self.out)).as_posix())
-                found.setdefault(place, {})[kind] = _data_url(path.read_bytes()) if inside else link
-        return found, notes
+                addresses.setdefault(position, {})[name] = _data_url(path.read_bytes()) if inside else link
+        return addresses, notes
 
 
 def _json(content: Mapping[str, Any]) -> str:
@@ -330,9 +330,9 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _table(frame: pd.DataFrame, title: str) -> str:
-    cells = [list(_cells([plain(value) for value in frame.iloc[:, place]])) for place in range(frame.shape[1])]
-    kinds = [numeric([plain(value) for value in frame.iloc[:, place]]) for place in range(frame.shape[1])]
-    marks = [' class="number"' if kind else "" for kind in kinds]
+    cells = [list(_cells([plain(value) for value in frame.iloc[:, column]])) for column in range(frame.shape[1])]
+    numeric_columns = [numeric([plain(value) for value in frame.iloc[:, column]]) for column in range(frame.shape[1])]
+    marks = [' class="number"' if is_numeric else "" for is_numeric in numeric_columns]
     head = "".join(f'<th scope="col"{mark}>{html.escape(name)}</th>' for name, mark in zip(frame, marks, strict=True))
     rows = []
     for row in zip(*cells, strict=True):

@@ -30,9 +30,9 @@ _GROUPS = ("settings", "scores", "terms")
 
 def main_scores(runs: pd.DataFrame) -> list[str]:
     """The columns of the scores that people look at first."""
-    there = [name for name in runs.columns if str(name).startswith("scores.") and runs[name].notna().any()]
-    chosen = [f"scores.{name}" for name in PRINCIPAL if f"scores.{name}" in there]
-    return chosen or there[: len(PRINCIPAL)]
+    scores = [name for name in runs.columns if str(name).startswith("scores.") and runs[name].notna().any()]
+    chosen = [f"scores.{name}" for name in PRINCIPAL if f"scores.{name}" in scores]
+    return chosen or scores[: len(PRINCIPAL)]
 
 
 def names(runs: pd.DataFrame) -> list[str]:
@@ -79,14 +79,14 @@ def choose(runs: pd.DataFrame, most: int) -> list[int]:
     """Positions of up to `most` finished runs: the first of every method and data set, then the second, and so on."""
     if "run" not in runs or "state" not in runs:
         return []
-    kinds = list(zip(*(runs.get(name, runs["state"]).astype(str) for name in ("data", "method")), strict=True))
+    pairs = list(zip(*(runs.get(name, runs["state"]).astype(str) for name in ("data", "method")), strict=True))
     seen: dict[Any, int] = {}
     ranked = []
-    for place, (kind, state) in enumerate(zip(kinds, runs["state"], strict=True)):
+    for position, (pair, state) in enumerate(zip(pairs, runs["state"], strict=True)):
         if state == "done":
-            seen[kind] = seen.get(kind, 0) + 1
-            ranked.append((seen[kind], kind, place))
-    return [place for *_, place in sorted(ranked)[:most]]
+            seen[pair] = seen.get(pair, 0) + 1
+            ranked.append((seen[pair], pair, position))
+    return [position for *_, position in sorted(ranked)[:most]]
 
 
 def own_name(folder: Path) -> str:
@@ -95,17 +95,17 @@ def own_name(folder: Path) -> str:
 
 
 def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple[dict[str, Path], str]:
-    """The pictures of a run by kind, and why they cannot be made where they cannot.
+    """The pictures of a run by name, and why they cannot be made where they cannot.
 
     Those in the run's folder, else those in the report's folder `out`; made there first where asked for and missing.
     """
-    if found := _pictures(folder):
-        return found, ""
+    if paths := _pictures(folder):
+        return paths, ""
     if out is None or not (make or (out / "runs").is_dir()):
         return {}, ""
     own = out / "runs" / own_name(folder)
-    if found := _pictures(own):
-        return found, ""
+    if paths := _pictures(own):
+        return paths, ""
     if not make:
         return {}, ""
     try:
@@ -116,10 +116,10 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
 
 
 def _pictures(folder: Path) -> dict[str, Path]:
-    """The pictures in a folder by kind; none where there is nothing of what the latents do."""
-    there = files_in(folder)
-    found = {kind: folder / f"{kind}.png" for kind in PICTURES if f"{kind}.png" in there}
-    return found if "traversals" in found or "umap" in found else {}
+    """The pictures in a folder by name; none where neither traversals nor UMAP show what the latents do."""
+    files = files_in(folder)
+    paths = {name: folder / f"{name}.png" for name in PICTURES if f"{name}.png" in files}
+    return paths if "traversals" in paths or "umap" in paths else {}
 
 
 def files_in(folder: Path) -> set[str]:
@@ -168,7 +168,7 @@ class Column:
             cells: list[Any] = [_short(value) for value in values]
         else:
             words = list(dict.fromkeys(str(value) for value in values if value is not None))
-            at = {word: place for place, word in enumerate(words)}
+            at = {word: number for number, word in enumerate(words)}
             content["words"] = words
             cells = [None if value is None else at[str(value)] for value in values]
         if len(cells) > 1 and all(cell == cells[0] for cell in cells):
@@ -189,16 +189,16 @@ def columns(runs: pd.DataFrame) -> list[Column]:
     """All columns in the order of the page. Those that say nothing about any run are left out."""
     cells: dict[str, Iterable[Any]] = {str(name): runs[name] for name in runs.columns}
     cells["run"] = names(runs)
-    told = [name for name in cells if "." not in name and name not in (*_FIRST, *_LAST)]  # by a study of its runs
-    order = [*_FIRST, *told]
+    own = [name for name in cells if "." not in name and name not in (*_FIRST, *_LAST)]  # the study's own columns
+    order = [*_FIRST, *own]
     for group in _GROUPS:
         order += [name for name in cells if name.startswith(f"{group}.")]
     order += [name for name in cells if name not in (*order, *_LAST)]
     order += _LAST
     chosen = {*_FIRST[:-1], "reason", *main_scores(runs), *_ERRORS}
     for name in order:
-        varied = name == "steps" or name in told or name.startswith("settings.")
+        varied = name == "steps" or name in own or name.startswith("settings.")
         if varied and len({plain(value) for value in cells.get(name, ())} - {None}) > 1:
             chosen.add(name)
-    there = [name for name in order if any(plain(value) is not None for value in cells.get(name, ()))]
-    return [Column(name, cells[name], name in chosen) for name in there]
+    filled = [name for name in order if any(plain(value) is not None for value in cells.get(name, ()))]
+    return [Column(name, cells[name], name in chosen) for name in filled]

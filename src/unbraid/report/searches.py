@@ -104,11 +104,11 @@ def _labels(labels: pd.DataFrame) -> Section:
 
 def _histories(folder: Path) -> dict[str, pd.DataFrame]:
     """The histories of the metaEpochs, by their names."""
-    found = {}
+    histories = {}
     for path in sorted(folder.glob("**/metaepoch*/population/population.csv")):
         name = path.parent.parent.relative_to(folder).as_posix().replace("/", ", ")
-        found[name] = read_history(unlinked(path, folder).parent)
-    return found
+        histories[name] = read_history(unlinked(path, folder).parent)
+    return histories
 
 
 def _curves(histories: dict[str, pd.DataFrame]) -> Drawing:

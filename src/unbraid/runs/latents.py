@@ -50,9 +50,9 @@ def find_latent(latents: list[Latent], word: str) -> Latent:
     """A latent by its name or its number: `size`, `z3`, `factor 1`, `factor_1`."""
     known = {latent.name: latent for latent in latents} | {f"z{latent.index}": latent for latent in latents}
     spoken = {name.replace("_", " ").casefold(): latent for name, latent in known.items()}
-    if (found := spoken.get(word.replace("_", " ").casefold())) is None:
+    if (latent := spoken.get(word.replace("_", " ").casefold())) is None:
         raise InputError(f"there is no latent '{word}'{nearest(word, known)}")
-    return found
+    return latent
 
 
 def columns(codes: Tensor, chosen: list[Latent]) -> dict[str, np.ndarray]:

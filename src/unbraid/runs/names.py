@@ -13,8 +13,8 @@ from unbraid.errors import InputError
 
 def read_names(path: Path, id: str) -> dict[str, str]:
     """The latents' names for the run `id` in a names.json that a page has written, by latent: `{"z0": "size"}`."""
-    found = read_json(path)
-    names = found.get(id, {}) if isinstance(found, dict) else None
+    record = read_json(path)
+    names = record.get(id, {}) if isinstance(record, dict) else None
     if not isinstance(names, dict) or not all(map(WORD.holds, (*names, *names.values()))):
         raise InputError(f'{path} is not a file of names; expected {{"{id}": {{"z0": "size"}}}}')
     return names

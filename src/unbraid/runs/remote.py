@@ -183,8 +183,8 @@ def _download(hub: Any, address: Address, commit: str, chosen: list[Any], folder
         for one in chosen:
             try:
                 with _quiet(hub):
-                    place = {"revision": commit, "local_dir": part, "endpoint": endpoint()}
-                    path = Path(hub.hf_hub_download(address.repository, one.rfilename, **place))
+                    options = {"revision": commit, "local_dir": part, "endpoint": endpoint()}
+                    path = Path(hub.hf_hub_download(address.repository, one.rfilename, **options))
             except Exception as error:  # of the network, of the server, of what the server sends
                 raise InputError(f"{one.rfilename} of {address} cannot be fetched: {one_line(error)}") from error
             if path.is_symlink() or path.stat().st_size != one.size or not _is_listed(path, one):

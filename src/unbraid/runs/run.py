@@ -214,9 +214,9 @@ class Run(RunRecord):
         try:
             return self._same(load(opened), opened)
         except InputError:
-            for place in places(opened, self.folder) if named is None and self._own else ():
+            for moved in places(opened, self.folder) if named is None and self._own else ():
                 with suppress(InputError):
-                    return self._same(load(place), place)
+                    return self._same(load(moved), moved)
             raise
 
     def _same(self, data: FactorData, opened: Mapping[str, Any]) -> FactorData:

@@ -38,15 +38,15 @@ def _folders(folder: Path | str) -> list[Path]:
         folder = reference_folder()
     if not Path(folder).is_dir():
         raise InputError(f"{folder} is not a folder")
-    found: list[str] = []
-    for path, folders, files in os.walk(folder, onerror=lambda error: found.append(str(error.filename))):
+    paths: list[str] = []
+    for path, folders, files in os.walk(folder, onerror=lambda error: paths.append(str(error.filename))):
         if "config.json" in files:
-            found.append(path)
+            paths.append(path)
         if "damaged" in folders and ("study.json" in files or "population.json" in files):
             folders.remove("damaged")
         if path.endswith("jobs") and Path(path).name == "jobs" and (left := left_over(Path(path))):
             folders[:] = [name for name in folders if name not in left]
-    return sorted(map(Path, found))
+    return sorted(map(Path, paths))
 
 
 @checked

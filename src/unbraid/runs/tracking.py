@@ -46,11 +46,11 @@ class Tracking:
 
     def prepare(self) -> None:
         """Make what the runs share; an InputError where the tracker is not installed or cannot be reached."""
-        kind = TRACKERS[self.name]
+        tracker = TRACKERS[self.name]
         try:
-            kind.prepare(self)
+            tracker.prepare(self)
         except ImportError as error:
-            raise InputError(f"--track {self.name} needs {kind.package}: pip install '{kind.install}'") from error
+            raise InputError(f"--track {self.name} needs {tracker.package}: pip install '{tracker.install}'") from error
         except InputError:
             raise
         except Exception as error:

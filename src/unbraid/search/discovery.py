@@ -281,8 +281,8 @@ class Search:
         """The members of the next stage: as many as wanted that share most factors with others, no diverged ones."""
         if not self.stages:
             return tuple(self.setup.members)
-        place = len(self.stages) - 1
-        before = tuple(one for one in self.stages[-1].members if self.study.state(self.job(one, place)) == "done")
+        last = len(self.stages) - 1
+        before = tuple(one for one in self.stages[-1].members if self.study.state(self.job(one, last)) == "done")
         models = [model for model in self.latest() if model.member in before]
         if len(before) <= wanted or len(models) < wanted:
             return before
@@ -360,8 +360,8 @@ class Search:
     def latest(self) -> list[Model]:
         """Every member as far as it is trained; those in which no latent says anything, or hardly trained, left out."""
         jobs: dict[Member, Train] = {}
-        for place, stage in enumerate(self.stages):
-            trained = {member: self.job(member, place) for member in stage.members}
+        for index, stage in enumerate(self.stages):
+            trained = {member: self.job(member, index) for member in stage.members}
             jobs |= {member: job for member, job in trained.items() if self.study.state(job) == "done"}
         jobs = {member: job for member, job in jobs.items() if job.steps >= self.setup.trained}
         models = [self._model(member, Run(self.study.folder(job))) for member, job in jobs.items()]
@@ -373,17 +373,17 @@ class Search:
         return Model(member, run, encoded.codes.numpy(), kl_per_latent(encoded.codes, encoded.logvar).mean(0).numpy())
 
     def result(self) -> Discovery | None:
-        """What was found so far; None where no model is trained far enough, or none has learned anything."""
+        """The discovery so far; None where no model is trained far enough, or none has learned anything."""
         models = self.latest()
         if not models:
             return None
         longest = max(model.steps for model in models)
         judged = {
-            place: trust(model, [other for other in models if other is not model])
-            for place, model in enumerate(models)
+            index: trust(model, [other for other in models if other is not model])
+            for index, model in enumerate(models)
             if model.steps == longest
         }
-        best = max(judged, key=lambda place: sum(factor.trust for factor in judged[place] if factor.trusted))
+        best = max(judged, key=lambda index: sum(factor.trust for factor in judged[index] if factor.trusted))
         return Discovery(
             models[best].run, models[best].member, judged[best], len(models), longest,
             improvement(models[best].run), self.seconds, len(self.data),

@@ -36,8 +36,8 @@ def draw(table: pd.DataFrame, score: str = "score") -> Drawing:
             if generation:
                 parent = int(row["parent"])
                 ends = [rows.loc[(generation - 1, parent), name], row[name]]
-                kind = _OWN if parent == member else _COPIED
-                axis.plot([generation, generation + 1], ends, zorder=1, **kind)
+                line_style = _OWN if parent == member else _COPIED
+                axis.plot([generation, generation + 1], ends, zorder=1, **line_style)
             if (generation, member) not in chosen:
                 axis.plot(generation + 1, row[name], ".", color=OTHERS, markersize=3.5, zorder=2)
         values = [rows.loc[key, name] for key in line]
@@ -59,13 +59,13 @@ _COPIED: dict[str, Any] = {"color": COPY, "linewidth": 0.8, "linestyle": "--"}
 
 
 def _legend(drawing: Drawing) -> None:
-    kinds: dict[str, dict[str, Any]] = {
+    styles: dict[str, dict[str, Any]] = {
         "the best and its ancestors": {"color": WINNER, "marker": "o", "markersize": 3.5, "linewidth": 1.6},
         "a member": {"color": OTHERS, "marker": ".", "linewidth": 0.8},
         "copies another": _COPIED,
         "median": {"color": "#333333", "linestyle": ":", "linewidth": 1.0},
     }
-    handles = [Line2D([], [], label=label, **kind) for label, kind in kinds.items()]
+    handles = [Line2D([], [], label=label, **line_style) for label, line_style in styles.items()]
     drawing.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
 
 

@@ -202,11 +202,11 @@ def windows(label: Curve, images: int, count: int) -> Curve:
     for apart in (images, -(-images // 4)):
         while len(starts) < count and (start := densest(label.slopes, images, apart, starts)) is not None:
             starts.append(start)
-    whole, found = float(label.slopes.mean()), list[Interval]()
+    whole, intervals = float(label.slopes.mean()), list[Interval]()
     for start in starts:
         rise = float(label.slopes[start : start + images - 1].mean()) if images > 1 else 0.0
-        found.append(Interval(start, start + images, whole / rise if rise > 0 else np.inf))
-    return replace(label, intervals=tuple(found))
+        intervals.append(Interval(start, start + images, whole / rise if rise > 0 else np.inf))
+    return replace(label, intervals=tuple(intervals))
 
 
 def curve(labels: Array, config: ReductionConfig | None = None) -> Curve:
@@ -331,8 +331,8 @@ def _in_windows(curves: tuple[Curve, ...], rows: Array, config: ReductionConfig,
         cut = tuple(windows(label, images, count) for label in within)
         common = list(islice(_common_windows(cut, len(inside), keep), choice + 1))
         if len(common) > choice:
-            intervals, found = common[choice]
-            return Reduction(cut, found, intervals, tuple(len(one) for _, one in common))
+            intervals, members = common[choice]
+            return Reduction(cut, members, intervals, tuple(len(one) for _, one in common))
         images = max(images + 1, round(WIDER * images))
     return _stopped(curves, f"no windows with {keep:,} images remain for leaf-run {choice + 1}")
 
@@ -352,9 +352,9 @@ def _common_windows(curves: Sequence[Curve], images: int, keep: int) -> Iterator
             mask[window, label.members(window)] = True
     ranks = product(*(range(len(label.intervals)) for label in curves))
     for chosen in sorted(islice(ranks, COMBINATIONS), key=sum):
-        found = np.flatnonzero(masks[np.arange(len(curves)), chosen].all(0))
-        if len(found) >= keep:
-            yield chosen, found
+        members = np.flatnonzero(masks[np.arange(len(curves)), chosen].all(0))
+        if len(members) >= keep:
+            yield chosen, members
 
 
 def draw(reduction: Reduction, titles: Sequence[str]) -> Figure:

@@ -69,8 +69,8 @@ class Study:
             return RunTable.load(self.results / scale)
         if Path(scale).is_dir():
             return RunTable.load(Path(scale))
-        there = f"; it has {', '.join(scales)}" if scales else ""
-        raise InputError(f"the study {self.name} has no results at scale '{scale}'{there}; a folder works too")
+        listed = f"; it has {', '.join(scales)}" if scales else ""
+        raise InputError(f"the study {self.name} has no results at scale '{scale}'{listed}; a folder works too")
 
 
 def open_study(name: str) -> Study:
@@ -83,8 +83,8 @@ def open_study(name: str) -> Study:
     module = importlib.import_module(f"unbraid.studies.{name}.study")
 
     def table(folder: Path) -> RunTable:
-        found: RunTable = importlib.import_module(f"unbraid.studies.{name}.analysis").table(folder)
-        return found
+        runs: RunTable = importlib.import_module(f"unbraid.studies.{name}.analysis").table(folder)
+        return runs
 
     def report(runs: RunTable) -> list[Section]:
         sections: list[Section] = importlib.import_module(f"unbraid.studies.{name}.analysis").report(runs)
@@ -273,10 +273,10 @@ def _with_comparison(
 def _scored(runs: RunTable, kind: str, name: str | None) -> str | None:
     """A method or score that a study names, where a finished model has it: a study may be reported half-way."""
     frame = runs.frame[runs.frame["state"] == "done"] if "state" in runs.frame else runs.frame
-    there = set(frame.get("method", [])) if kind == "method" else {
+    names = set(frame.get("method", [])) if kind == "method" else {
         str(column).removeprefix("scores.") for column in frame if frame[column].notna().any()
     }  # fmt: skip
-    return name if name in there else None
+    return name if name in names else None
 
 
 def _explorers(runs: RunTable, out: Path, count: int) -> dict[str, Path]:

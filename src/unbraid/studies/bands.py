@@ -94,7 +94,7 @@ class Conditions:
         read = {rows for metric in metrics for rows in _READS[METRICS[metric].reads]}
         for rows in (rows for rows in _ROWS if rows in read):
             sides[_ROWS[rows]] = (f"{self.rows[rows]:,} {_ROWS[rows]}", f"{other.rows.get(rows, 0):,}")
-        return [f"{mine}, not {theirs}" for mine, theirs in sides.values() if mine.partition(" ")[0] != theirs]
+        return [f"{own}, not {compared}" for own, compared in sides.values() if own.partition(" ")[0] != compared]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +135,8 @@ def _models(study: str) -> tuple[Models, ...]:
             conditions = _of_job(job)
             key = json.dumps(vars(conditions), sort_keys=True, default=str)
             groups.setdefault(key, (conditions, []))[1].append(job.id)
-    found = [Models(study, conditions, frame[frame["id"].isin(ids)]) for conditions, ids in groups.values()]
-    return tuple(models for models in found if len(models.table) >= FEWEST)
+    by_conditions = [Models(study, conditions, frame[frame["id"].isin(ids)]) for conditions, ids in groups.values()]
+    return tuple(models for models in by_conditions if len(models.table) >= FEWEST)
 
 
 def _of_job(job: Train) -> Conditions:
@@ -158,7 +158,7 @@ def _metrics(protocol: Protocol) -> dict[str, Settings]:
 @cache
 def _studies_on(data: str, whole: bool) -> tuple[str, ...]:
     """The studies with kept models on a data set: on the whole of it, or on a part of it. Plans no study's jobs."""
-    found = []
+    studies = []
     for name in STUDIES:
         try:
             frame = open_study(name).kept(SCALE).frame
@@ -167,8 +167,8 @@ def _studies_on(data: str, whole: bool) -> tuple[str, ...]:
         rows = frame[frame["data"] == data] if len(frame) else frame
         parts = rows[[column for column in rows if column.startswith("data.")]].notna().any(axis=1)
         if len(rows) and bool((~parts if whole else parts).any()):
-            found.append(name)
-    return tuple(found)
+            studies.append(name)
+    return tuple(studies)
 
 
 def _comparable(conditions: Conditions, kind: Kind) -> tuple[Models, pd.DataFrame] | None:
@@ -358,7 +358,7 @@ def _protocol(name: str, kept: Any) -> Protocol:
 def _bands(
     scores: Mapping[str, float], conditions: Conditions, method: str | None, only: Collection[str] | None
 ) -> Bands:
-    found: list[Band] = []
+    bands: list[Band] = []
     used: dict[int, tuple[Models, list[str]]] = {}
     for name, value in scores.items():
         kind = conditions.kind(name) if only is None or name in only else None
@@ -371,11 +371,11 @@ def _bands(
             band = replace(band, alike=tuple(sorted(alike)), models=tuple(sorted(others["value"])))
             used.setdefault(id(models), (models, []))[1].append(kind.metric)
         if band.models or band.published:
-            found.append(band)
+            bands.append(band)
     notes = [models.described(conditions, metrics) for models, metrics in used.values()]
-    if papers := [one for band in found for one in band.published]:
+    if papers := [one for band in bands for one in band.published]:
         notes.append(_papers(conditions, papers))
-    return Bands(tuple(found), tuple(notes))
+    return Bands(tuple(bands), tuple(notes))
 
 
 def _published(conditions: Conditions, kind: Kind, method: str | None) -> tuple[Published, ...]:
@@ -397,12 +397,12 @@ def _papers(conditions: Conditions, papers: list[Published]) -> str:
 
 def _tables(papers: list[Published]) -> str:
     """`EncDiff table 1, multitask tables 5, 6`."""
-    found: dict[str, set[int]] = {}
+    by_source: dict[str, set[int]] = {}
     for one in papers:
-        found.setdefault(one.source, set()).add(one.table)
+        by_source.setdefault(one.source, set()).add(one.table)
     return ", ".join(
         f"{source} table{'s' if len(tables) > 1 else ''} {', '.join(map(str, sorted(tables)))}"
-        for source, tables in sorted(found.items())
+        for source, tables in sorted(by_source.items())
     )
 
 

@@ -89,11 +89,11 @@ class Comparison:
                 raise InputError(f"{name} is {getattr(self, name)}; expected at least {fewest}")
         if len(self.methods) < 2:
             raise InputError("there is one method; expected at least one other to compare it with")
-        for kind, names in (("method", self.methods), ("data set", self.data)):
+        for noun, names in (("method", self.methods), ("data set", self.data)):
             if not names:
-                raise InputError(f"there is no {kind} to compare on")
+                raise InputError(f"there is no {noun} to compare on")
             if twice := [name for name in names if names.count(name) > 1]:
-                raise InputError(f"the {kind} '{twice[0]}' is given twice")
+                raise InputError(f"the {noun} '{twice[0]}' is given twice")
         if self.baseline:
             object.__setattr__(self, "baseline", self._named(self.baseline))
         self.scored_by()  # a wrong name is an error now, not in a worker
@@ -185,8 +185,8 @@ def sweep(method: type[Method], most: int) -> tuple[str | None, tuple[float, ...
     count = min(most, len(allowed))
     if count == 1:
         return name, (allowed[len(allowed) // 2],)
-    places = [round(index * (len(allowed) - 1) / (count - 1)) for index in range(count)]
-    return name, tuple(allowed[place] for place in places)
+    positions = [round(index * (len(allowed) - 1) / (count - 1)) for index in range(count)]
+    return name, tuple(allowed[position] for position in positions)
 
 
 def _allowed(method: type[Method], name: str, value: float) -> bool:
@@ -206,11 +206,11 @@ def typed(methods: Sequence[str], given: Mapping[str, str]) -> dict[str, Any]:
     for name, word in given.items():
         if name not in known:
             raise InputError(f"none of the methods has a setting '{name}'{nearest(name, known)}")
-        kind: Any = type(known[name].default)
+        convert: Any = type(known[name].default)
         try:
-            settings[name] = word == "true" if kind is bool and word in ("true", "false") else kind(word)
+            settings[name] = word == "true" if convert is bool and word in ("true", "false") else convert(word)
         except ValueError:
-            raise InputError(f"{name} is '{word}'; expected {_KINDS.get(kind, kind.__name__)}") from None
+            raise InputError(f"{name} is '{word}'; expected {_KINDS.get(convert, convert.__name__)}") from None
     return settings
 
 
@@ -270,9 +270,9 @@ class Forecast:
             for future in as_completed(futures.values()):
                 future.result()  # a trial that fails ends the others
                 advance()
-        found = {pair: future.result() for pair, future in futures.items()}
-        rest = {data: found[comparison.methods[0], data].rest for data in comparison.data}
-        return cls({(method, data): Speed(one.step, rest[data]) for (method, data), one in found.items()}, workers)
+        speeds = {pair: future.result() for pair, future in futures.items()}
+        rest = {data: speeds[comparison.methods[0], data].rest for data in comparison.data}
+        return cls({(method, data): Speed(one.step, rest[data]) for (method, data), one in speeds.items()}, workers)
 
     @staticmethod
     def duration(comparison: Comparison, workers: int) -> float:

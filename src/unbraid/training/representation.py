@@ -123,8 +123,8 @@ def as_data(data: Any) -> FactorData:
         return load(data)
     if isinstance(data, tuple) and len(data) == 2:
         return ArrayData(*data)
-    kind = type(data).__name__
-    raise InputError(f"data is {kind}; expected a data set, the name of one, or a pair (images, factors)")
+    name = type(data).__name__
+    raise InputError(f"data is {name}; expected a data set, the name of one, or a pair (images, factors)")
 
 
 @contextmanager

@@ -57,8 +57,8 @@ def from_dataset(
 
 
 def _is_label(feature: Any) -> bool:
-    kind = str(getattr(feature, "dtype", ""))
-    return hasattr(feature, "names") or kind.startswith(("int", "uint", "float", "bool"))
+    dtype = str(getattr(feature, "dtype", ""))
+    return hasattr(feature, "names") or dtype.startswith(("int", "uint", "float", "bool"))
 
 
 def _labels(feature: Any, column: Any) -> Any:

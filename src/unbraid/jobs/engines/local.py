@@ -145,18 +145,18 @@ class LocalExecutor(Executor):
         self._end(process)
 
     def _start(self) -> tuple[BaseProcess, Connection]:
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(there, *self._setup), daemon=False)
+        own_end, worker_end = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(worker_end, *self._setup), daemon=False)
         with threads_of_children(self._threads):
             try:
                 process.start()
             except OSError as error:
                 raise NoWorkerError(f"a worker process cannot be started: {error.strerror or error}") from error
-        there.close()
+        worker_end.close()
         self._processes.add(process)
         if self._cancelled:  # while it was starting
             process.kill()
-        return process, here
+        return process, own_end
 
     def _end(self, process: BaseProcess | None) -> str:
         if process is None:

@@ -26,18 +26,18 @@ def probability_beats_random(scores: Array, *, same_metric: bool, same_data: boo
     if not scores.size:
         return UNKNOWN
     table = _beaten(choices(scores), wins(scores), same_metric, same_data)
-    there = np.isfinite(scores).any((1, 2))  # (data sets, seeds)
-    value, sizes = _mean_of_pairs(table, there), there.sum(1)
+    known = np.isfinite(scores).any((1, 2))  # (data sets, seeds)
+    value, sizes = _mean_of_pairs(table, known), known.sum(1)
     sizes = sizes[sizes > 0]
     if not math.isfinite(value) or sizes.min() < SEEDS:
         return Estimate(value)
 
     def without(data: int, seeds: Array) -> Array:
-        kept = np.repeat(there[None], len(seeds), 0)
+        kept = np.repeat(known[None], len(seeds), 0)
         kept[np.arange(len(seeds)), data, seeds] = False
         return np.array([_mean_of_pairs(table, one) for one in kept])
 
-    parts = left_out(there, without)
+    parts = left_out(known, without)
     if not np.isfinite(parts).all():
         return Estimate(value)
     if same_data:  # of pairs of seeds of one data set: leaving out one counts what is peculiar to a pair too often
@@ -66,7 +66,7 @@ def _beaten(chosen: Array, shares: Array, same_metric: bool, same_data: bool) ->
     NaN where the case does not allow it, or a model is missing.
     """
     sets, metrics, seeds = chosen.shape
-    found = np.full((sets, sets, seeds, seeds), np.nan)
+    means = np.full((sets, sets, seeds, seeds), np.nan)
     for one, other in np.ndindex(sets, sets):
         if (one == other) != same_data:
             continue
@@ -77,8 +77,8 @@ def _beaten(chosen: Array, shares: Array, same_metric: bool, same_data: bool) ->
                 won = np.where((choice >= 0)[:, None], shares[other, compared][choice], np.nan)
                 total, count = total + np.nan_to_num(won), count + np.isfinite(won)
         np.fill_diagonal(count, 0)  # another seed
-        found[one, other] = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return found
+        means[one, other] = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return means
 
 
 def _mean_of_pairs(table: Array, seeds: Array) -> float:

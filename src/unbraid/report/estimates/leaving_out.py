@@ -21,8 +21,8 @@ def jackknife(statistic: Callable[[Array], Any], values: Array, *, stacked: bool
     several tables at once (tables, groups, seeds, …) and gives a number for each, which is faster.
     """
     values = np.asarray(values, float)
-    there = np.isfinite(values).reshape(*values.shape[:2], -1).any(2)
-    value, sizes = float(statistic(values)), there.sum(1)
+    known = np.isfinite(values).reshape(*values.shape[:2], -1).any(2)
+    value, sizes = float(statistic(values)), known.sum(1)
     groups = np.flatnonzero(sizes)
     if not math.isfinite(value) or not len(groups) or sizes[groups].min() < SEEDS:
         return Estimate(value)
@@ -32,17 +32,21 @@ def jackknife(statistic: Callable[[Array], Any], values: Array, *, stacked: bool
         tables[np.arange(len(seeds)), group, seeds] = np.nan
         return np.asarray(statistic(tables) if stacked else [float(statistic(table)) for table in tables])
 
-    parts = left_out(there, without)
+    parts = left_out(known, without)
     if not np.isfinite(parts).all():
         return Estimate(value)
     half = margin(parts, sizes[groups] - 1.0) * math.sqrt(parts.sum())
     return Estimate(value, value - half, value + half, seeds=int(sizes[groups].min()))
 
 
-def left_out(there: Array, without: Callable[[int, Array], Array]) -> Array:
-    """The variance that the seeds of each group bring to a number, from what it is without each of them."""
+def left_out(known: Array, without: Callable[[int, Array], Array]) -> Array:
+    """The variance that the seeds of each group bring to a number, from its values without each of them.
+
+    `known` (groups, seeds) says which values there are. `without` takes a group and some of its seeds, and gives the
+    number without each of these.
+    """
     parts = []
-    for group in np.flatnonzero(there.any(1)):
-        replicates = without(int(group), np.flatnonzero(there[group]))
+    for group in np.flatnonzero(known.any(1)):
+        replicates = without(int(group), np.flatnonzero(known[group]))
         parts.append((len(replicates) - 1) ** 2 / len(replicates) * float(np.var(replicates, ddof=1)))
     return np.array(parts)

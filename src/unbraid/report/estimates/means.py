@@ -83,8 +83,8 @@ def freedom_of(parts: Array, freedom: Array) -> float:
         return most
     if len(parts) < 4:
         return total**2 / float((parts**2 / freedom).sum())
-    found = total**2 / float((parts**2 / (freedom + 2)).sum()) - 2
-    return min(max(found, float(freedom.min())), most)
+    degrees = total**2 / float((parts**2 / (freedom + 2)).sum()) - 2
+    return min(max(degrees, float(freedom.min())), most)
 
 
 def ratio(above: Array, below: Array) -> Estimate:

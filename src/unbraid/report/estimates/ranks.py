@@ -121,42 +121,44 @@ class _Order:
         """For each value how many are above it in both orders: those that tie in one count 1/2, in both 1/4."""
         if other is self:
             return np.asarray(len(self.order) - self.after + (self.after - self.first - 1) / 4)
-        places = np.empty(len(self.order), int)
-        places[other.order] = np.arange(len(self.order))
+        positions = np.empty(len(self.order), int)
+        positions[other.order] = np.arange(len(self.order))
         counts = [
-            _count_above(places[self.order], here, there)
-            for here in (self.first, self.after)
-            for there in (other.first, other.after)
+            _count_above(positions[self.order], start, lowest)
+            for start in (self.first, self.after)
+            for lowest in (other.first, other.after)
         ]
         return np.asarray((sum(counts) - 1) / 4)
 
 
-def _count_above(places: Array, here: Array, there: Array) -> Array:
-    """For each pair (here, there), how many of `places[here:]` are at least `there`; of a permutation `places`.
+def _count_above(positions: Array, start: Array, lowest: Array) -> Array:
+    """For each pair (start, lowest), how many of `positions[start:]` are at least `lowest`.
 
-    The places are cut into blocks; a table has the counts of the blocks, and the rest is at most one block.
+    `positions` is a permutation. It is cut into blocks: a table has the counts of whole blocks, and the rest is at most
+    one block.
     """
-    count = len(places)
+    count = len(positions)
     width = math.isqrt(count) + 1
     blocks = -(-count // width)
     padded = np.full(blocks * width + width, -1)
-    padded[:count] = places
+    padded[:count] = positions
     table = np.zeros((blocks + 1, count + 1), int)
-    table[np.arange(count) // width, places] = 1
+    table[np.arange(count) // width, positions] = 1
     table = table[::-1, ::-1].cumsum(0).cumsum(1)[::-1, ::-1]
-    block = -(-here // width)
-    window = here[:, None] + np.arange(width)
-    rest = (padded[window] >= there[:, None]) & (window < (block * width)[:, None])
-    return np.asarray(table[block, there] + rest.sum(1))
+    block = -(-start // width)
+    window = start[:, None] + np.arange(width)
+    rest = (padded[window] >= lowest[:, None]) & (window < (block * width)[:, None])
+    return np.asarray(table[block, lowest] + rest.sum(1))
 
 
-def _with_seeds(there: Array) -> Array:
-    """Which models (settings, seeds) of those there are to take: of settings with three seeds, or all without two such.
+def _with_seeds(known: Array) -> Array:
+    """Which of the known models (settings, seeds) to use: those of settings with three seeds, or all of them.
 
-    A setting of which models failed does not take the interval from all others.
+    All of them where fewer than two settings have three seeds. So one setting whose models failed does not leave all
+    the others without an interval.
     """
-    enough = there.sum(1, keepdims=True) >= SEEDS
-    return np.asarray(there & enough if enough.sum() > 1 else there)
+    enough = known.sum(1, keepdims=True) >= SEEDS
+    return np.asarray(known & enough if enough.sum() > 1 else known)
 
 
 def _split(values: Array, groups: Array) -> list[Array]:
@@ -176,8 +178,8 @@ def trend(scores: Array) -> Estimate:
     table = np.asarray(scores, float)
     if table.ndim != 2:
         raise InputError(f"there are scores of shape {table.shape}; expected (strengths, seeds)")
-    there = _with_seeds(np.isfinite(table))
-    strengths, values, sizes = np.nonzero(there)[0], table[there], there.sum(1)
+    known = _with_seeds(np.isfinite(table))
+    strengths, values, sizes = np.nonzero(known)[0], table[known], known.sum(1)
     sizes = sizes[sizes > 0]
     order = np.sign(strengths - strengths[:, None])
     agreement, pairs = (order * np.sign(values - values[:, None])).sum(1), np.abs(order).sum(1)
@@ -283,12 +285,12 @@ class _Ranks:
         )
         own = variance - (noise.sum() - noise[:, None] + noise_without) / settings
         shared = _covariance(self.means, others) + moved * (others - others.mean())[:, None] / (settings - 1)
-        there = np.isfinite(self.ranks)
-        if (own[there] <= 0).any():
+        known = np.isfinite(self.ranks)
+        if (own[known] <= 0).any():
             return np.full(settings, math.inf)
         correlations = np.divide(
-            shared, np.sqrt(np.where(there, own, 1) * spread), out=np.zeros(there.shape), where=there
+            shared, np.sqrt(np.where(known, own, 1) * spread), out=np.zeros(known.shape), where=known
         )
         middle = correlations.sum(1) / self.counts
-        squares = (np.where(there, correlations - middle[:, None], 0) ** 2).sum(1)
+        squares = (np.where(known, correlations - middle[:, None], 0) ** 2).sum(1)
         return np.asarray((self.counts - 1) / self.counts * squares)

@@ -143,18 +143,20 @@ def _factorisation(models: Models) -> Section:
     items: Items = []
     without = [method for method in models.methods if method != "annealed_vae"]
     note = "Medians over seeds; strengths from the weakest (1) to the strongest."
-    for score, kind, numbers in ((SAMPLED, "sampled", (2, 15)), (MEAN, "mean", (3, 16))):
-        if not models.known({score: kind}):
+    for score, codes, numbers in ((SAMPLED, "sampled", (2, 15)), (MEAN, "mean", (3, 16))):
+        if not models.known({score: codes}):
             continue
-        title = f"total correlation of the {kind} representation against the strength of the regularisation"
+        title = f"total correlation of the {codes} representation against the strength of the regularisation"
         drawing = partial(figures.against_strength, models, score, without)
         if without:
-            items.append(Figure(f"tc_{kind}", f"Figure {numbers[0]}: {title}", drawing, f"{note} Without AnnealedVAE."))
+            items.append(
+                Figure(f"tc_{codes}", f"Figure {numbers[0]}: {title}", drawing, f"{note} Without AnnealedVAE.")
+            )
         if "annealed_vae" in models.methods:
             drawing = partial(figures.against_strength, models, score, models.methods)
             caption = f"{note} AnnealedVAE's largest capacity is its weakest regularisation."
             title = f"Figure {numbers[1]}: {title}, with AnnealedVAE"
-            items.append(Figure(f"tc_{kind}_all", title, drawing, caption, folded=True))
+            items.append(Figure(f"tc_{codes}_all", title, drawing, caption, folded=True))
     if len(models.known({MEAN: "", SAMPLED: ""})) == 2:
         caption = "One dot per model. Above the line the mean codes are more correlated than the sampled ones."
         title = "Figure 4: log total correlation of mean and sampled representation"
@@ -176,8 +178,8 @@ def _agreement(models: Models) -> Section:
         title, caption = "rank correlation of metrics", "Spearman's, over all models of a data set, in hundredths."
         drawing = partial(figures.by_data, models, metrics, metrics)
         items.append(Figure("metric_correlation", f"Figure 6: {title}", drawing, caption))
-        if more := models.known(MORE_METRICS):
-            drawing = partial(figures.by_data, models, {**metrics, **more}, {**metrics, **more}, 3.6, 3.1, 3)
+        if others := models.known(MORE_METRICS):
+            drawing = partial(figures.by_data, models, {**metrics, **others}, {**metrics, **others}, 3.6, 3.1, 3)
             title = f"Beyond figure 6: {title}, more of them"
             items.append(Figure("metric_correlation_all", title, drawing, caption, folded=True))
     items += judge(claims.AGREEMENT, models)
@@ -297,7 +299,7 @@ def trials(scores: Array, count: int = TRIALS) -> dict[str, float]:
 # Beyond the paper: what each way of choosing one model loses
 
 SCORED = {
-    # strategy: (score, whether more is better)
+    # strategy: (score, whether higher is better)
     "highest ELBO": ("elbo", True),
     "lowest reconstruction error": ("reconstruction", False),
     "lowest KL": ("kl", False),
@@ -352,8 +354,8 @@ def regrets(models: Models) -> dict[tuple[str, str, str], float]:
                 continue
             best = float(np.nanmax(here))
             selected = {"random": average(here.ravel()), "oracle": best}
-            for strategy, (score, more) in SCORED.items():
-                selected[strategy] = _selected(here, models.scores(score, data) * (1 if more else -1))
+            for strategy, (score, higher_is_better) in SCORED.items():
+                selected[strategy] = _selected(here, models.scores(score, data) * (1 if higher_is_better else -1))
             for score, strategy in UDR.items():
                 ranking = np.where(np.isfinite(here), models.scores(score, data), np.nan)
                 middle = quietly(np.nanmedian, ranking, 1)
@@ -368,14 +370,14 @@ def regrets(models: Models) -> dict[tuple[str, str, str], float]:
 
 def _selected(scores: Array, by: Array) -> float:
     """The score of the model with the highest value."""
-    there = np.isfinite(by) & np.isfinite(scores)
-    return float(scores[there][by[there].argmax()]) if there.any() else math.nan
+    known = np.isfinite(by) & np.isfinite(scores)
+    return float(scores[known][by[known].argmax()]) if known.any() else math.nan
 
 
 def _expected(by: Array, expected: Array) -> float:
     """What is expected of the setting with the highest value, among those that are known here."""
-    there = np.isfinite(by) & np.isfinite(expected)
-    return float(expected[there][by[there].argmax()]) if there.any() else math.nan
+    known = np.isfinite(by) & np.isfinite(expected)
+    return float(expected[known][by[known].argmax()]) if known.any() else math.nan
 
 
 def regret_table(models: Models) -> pd.DataFrame:

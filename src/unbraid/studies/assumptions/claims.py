@@ -255,16 +255,16 @@ def variance_shares(scores: Array, methods: Sequence[str]) -> Array:
     Of scores (…, settings, seeds). Components of variance of the nested design, by the method of moments on the
     settings' means; a negative component counts 0. NaN without two methods, two strengths of one of them, two seeds.
     """
-    there, groups = (
+    known, groups = (
         np.isfinite(scores),
         np.array([[name == method for method in dict.fromkeys(methods)] for name in methods]),
     )
-    count = there.sum(-1)  # (…, settings)
+    count = known.sum(-1)  # (…, settings)
     used = count > 0
     sizes = used @ groups.astype(int)  # (…, methods): settings
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.where(there, scores, 0).sum(-1) / np.maximum(count, 1)
-        squares = np.where(there, scores - means[..., None], 0) ** 2
+        means = np.where(known, scores, 0).sum(-1) / np.maximum(count, 1)
+        squares = np.where(known, scores - means[..., None], 0) ** 2
         seed = squares.sum((-1, -2)) / np.maximum(count - 1, 0).sum(-1)
         noise = np.where(used, seed[..., None] / count, 0)  # of a setting's mean, from the seed
         centres, noises = (np.where(used, values, 0) @ groups / sizes for values in (means, noise))
@@ -310,10 +310,10 @@ def _winners(scores: Array) -> Array:
 
     NaN where fewer than two rivals take part.
     """
-    there = np.isfinite(scores)
-    best = there & (scores == np.where(there, scores, -np.inf).max(1, keepdims=True, initial=-np.inf))
+    known = np.isfinite(scores)
+    best = known & (scores == np.where(known, scores, -np.inf).max(1, keepdims=True, initial=-np.inf))
     parts = best / np.maximum(best.sum(1, keepdims=True), 1)
-    return np.asarray(np.where(there.sum(1, keepdims=True) > 1, parts, np.nan))
+    return np.asarray(np.where(known.sum(1, keepdims=True) > 1, parts, np.nan))
 
 
 def best_methods(models: Models) -> Numbers:

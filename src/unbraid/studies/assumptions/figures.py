@@ -113,10 +113,10 @@ def matrices(
 def _grid(rows: Sequence[str], metrics: Mapping[str, str], sharey: str = "none") -> tuple[Drawing, Array]:
     """A panel for each data set (row) and metric (column), named at the left and at the top."""
     drawing, axes = style.panels(len(rows), len(metrics), 1.75, 1.5, 0.7, sharey=sharey)
-    for place, name in enumerate(metrics.values()):
-        axes[0, place].set_title(name, fontsize=9)
-    for place, data in enumerate(rows):
-        axes[place, 0].set_ylabel(data_name(data), fontsize=8)
+    for column, name in enumerate(metrics.values()):
+        axes[0, column].set_title(name, fontsize=9)
+    for row, data in enumerate(rows):
+        axes[row, 0].set_ylabel(data_name(data), fontsize=8)
     return drawing, axes
 
 
@@ -190,7 +190,7 @@ def theorem(models: Models, metrics: Mapping[str, str]) -> Drawing:
     for (row, column), axis in np.ndenumerate(axes):
         data, metric = models.data_sets[row], list(metrics)[column]
         for method in models.methods:
-            pairs = models.rows([f"theorem_1.{kind}.{metric}" for kind in ("codes", "entangled")], data, method)
+            pairs = models.rows([f"theorem_1.{codes}.{metric}" for codes in ("codes", "entangled")], data, method)
             known = np.isfinite(pairs).all(1)
             for pair, run in zip(pairs[known], np.asarray(models.runs(data, method))[known], strict=True):
                 style.line(axis, np.arange(2), pair, method, [run, run])

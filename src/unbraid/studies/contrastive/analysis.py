@@ -41,10 +41,10 @@ def accuracies(models: Models, variant: str, settings: Sequence[str], inputs: Se
     That is the layout of tables 1 to 6. A setting that nobody trained has only the paper's column.
     """
     rows: Rows = []
-    there = [name for name in settings if models.has(variant, name) or paper.said(variant, name)]
+    listed = [name for name in settings if models.has(variant, name) or paper.said(variant, name)]
     for line in (*inputs, GAP):
         row: dict[str, Any] = {"input": f"|C({inputs[-2]}) − C({inputs[-1]})|" if line == GAP else line}
-        for name in there:
+        for name in listed:
             said = paper.said(variant, name)
             for index, factor in enumerate(SHARED[variant]):
                 code = inputs[-1][0]
@@ -53,10 +53,10 @@ def accuracies(models: Models, variant: str, settings: Sequence[str], inputs: Se
                     if line == GAP
                     else models.accuracy(variant, name, line, factor)
                 )
-                theirs = _said(said, line, code, index)
-                head = f"{name} {SHORT[factor]}" if len(there) > 1 else SHORT[factor]
+                printed = _said(said, line, code, index)
+                head = f"{name} {SHORT[factor]}" if len(listed) > 1 else SHORT[factor]
                 row[head] = shown(values)
-                row[f"{head} (paper)"] = "" if theirs is None else f"{theirs:.1f}"
+                row[f"{head} (paper)"] = "" if printed is None else f"{printed:.1f}"
         rows.append(row)
     frame = pd.DataFrame(rows)
     ours = [name for name in frame.columns[1:] if not name.endswith("(paper)")]
@@ -72,13 +72,13 @@ def _said(rows: paper.Rows, line: str, code: str, index: int) -> float | None:
 
 def repeated(models: Models, setting: str, variant: str = "dc_bc") -> pd.DataFrame:
     """Tables 8 and 9: one row per run, and below them the mean and the variance of the gaps over runs."""
-    theirs = paper.REPEATED[setting]
+    printed = paper.REPEATED[setting]
     measured = np.isfinite(models.accuracy(variant, setting, "z", SHARED[variant][0]))
-    known = [seed for seed, there in zip(models.seeds, measured, strict=True) if there]
+    known = [seed for seed, finite in zip(models.seeds, measured, strict=True) if finite]
     if not known:
         return pd.DataFrame()
     rows: Rows = []
-    for run in range(max(len(known), len(theirs))):
+    for run in range(max(len(known), len(printed))):
         row: dict[str, Any] = {"run": str(run)}
         for line in ("z", "z0", "z1", GAP):
             for index, factor in enumerate(SHARED[variant]):
@@ -91,7 +91,7 @@ def repeated(models: Models, setting: str, variant: str = "dc_bc") -> pd.DataFra
                         else models.accuracy(variant, setting, line, factor)
                     )
                     row[head] = _plain(float(values[at]))
-                said = _said(theirs[run], line, "z", index) if run < len(theirs) else None
+                said = _said(printed[run], line, "z", index) if run < len(printed) else None
                 row[f"{head} (paper)"] = "" if said is None else f"{said:.1f}"
         rows.append(row)
     return pd.DataFrame([*rows, *_moments(models, setting, variant)]).fillna("")

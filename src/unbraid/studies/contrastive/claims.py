@@ -74,9 +74,9 @@ def claim(
 
     def gate(models: Models) -> str | None:
         for variant, setting in needed:
-            there, telling = models.count(variant, setting), models.telling.count(variant, setting)
-            if there >= ENOUGH > telling:
-                return f"in {telling} of {there} models of {setting} on {variant} the code tells both factors"
+            count, telling = models.count(variant, setting), models.telling.count(variant, setting)
+            if count >= ENOUGH > telling:
+                return f"in {telling} of {count} models of {setting} on {variant} the code tells both factors"
         return None
 
     return Claim(
@@ -291,8 +291,8 @@ WEIGHTS = ("0.001", "0.1")
 def best_halves(models: Models) -> Numbers:
     numbers = {}
     for factor, other in product(SHARED[MAIN], _OTHERS):
-        ours, theirs = (models.parts(MAIN, name, factor).max(0) for name in (P_ORTHO, other))
-        numbers[f"{SHORT[factor]}, − {other}"] = seed_by_seed(ours - theirs, P_ORTHO, other)
+        ours, rival = (models.parts(MAIN, name, factor).max(0) for name in (P_ORTHO, other))
+        numbers[f"{SHORT[factor]}, − {other}"] = seed_by_seed(ours - rival, P_ORTHO, other)
     return numbers
 
 
@@ -309,9 +309,9 @@ def permutation_effect(models: Models, factor: str, variant: str = MAIN) -> Arra
 
 
 def weight_effect(models: Models, factor: str) -> Array:
-    """What the larger weight adds to a gap, mean over both kinds (seeds,)."""
+    """What the larger weight adds to a gap, mean over both terms (seeds,)."""
     gaps = {name: models.gap(MAIN, name, factor) for name in ORTHOGONAL}
-    return _mean([gaps[f"{kind} 0.1"] - gaps[f"{kind} 0.001"] for kind in ("ortho", "p_ortho")])
+    return _mean([gaps[f"{term} 0.1"] - gaps[f"{term} 0.001"] for term in ("ortho", "p_ortho")])
 
 
 def _said_effects() -> tuple[Array, Array]:
@@ -596,8 +596,9 @@ def lost_on_both(models: Models) -> Numbers:
     for setting in (ORTHO, P_ORTHO, HESSIAN):
         rows = {variant: lost(models, variant, setting) for variant in (MAIN, OTHER)}
         values = np.stack(list(rows.values()))
-        there = [one for variant, row in rows.items() for one in used(row, setting, variants=(variant,))]
-        numbers[setting] = Number(mean(values), there) if np.isfinite(values).any(1).all() else Number(UNKNOWN, [])
+        models_used = [one for variant, row in rows.items() for one in used(row, setting, variants=(variant,))]
+        known = np.isfinite(values).any(1).all()
+        numbers[setting] = Number(mean(values), models_used) if known else Number(UNKNOWN, [])
     return numbers
 
 

@@ -67,10 +67,10 @@ def accuracies(models: Models, variant: str) -> Drawing:
             shift = 0.36 * (index - 0.5)
             values = [models.accuracy(variant, setting, name, factor) for name in inputs]
             _columns(axis, np.arange(len(inputs)) + shift, values, COLOURS[factor])
-            theirs = [(at + shift, said[name][index]) for at, name in enumerate(inputs) if name in said]
-            if theirs:
+            printed = [(at + shift, said[name][index]) for at, name in enumerate(inputs) if name in said]
+            if printed:
                 any_paper = True
-                axis.plot(*zip(*theirs, strict=True), **PAPER)
+                axis.plot(*zip(*printed, strict=True), **PAPER)
             chance = average(models.chance(variant, setting, factor))
             if np.isfinite(chance):
                 axis.axhline(chance, color=COLOURS[factor], linewidth=0.7, linestyle=":", zorder=1)
@@ -101,23 +101,23 @@ def _columns(axis: Axes, x: Array, values: Sequence[Array], colour: str) -> None
     axis.bar(x, np.nan_to_num(means), 0.32, color=colour, alpha=0.35, linewidth=0, zorder=2)
     axis.vlines(x, np.maximum(lows, 0), np.minimum(highs, 100), color=colour, linewidth=1.0, zorder=3)
     known = [seeds[np.isfinite(seeds)] for seeds in values]
-    places = [at + _spread(seeds, 0.24 / max(len(seeds), 1)) for at, seeds in zip(x, known, strict=True)]
-    axis.plot(np.concatenate(places), np.concatenate(known), "o", color=colour, markersize=2.2, zorder=4)
+    positions = [at + _spread(seeds, 0.24 / max(len(seeds), 1)) for at, seeds in zip(x, known, strict=True)]
+    axis.plot(np.concatenate(positions), np.concatenate(known), "o", color=colour, markersize=2.2, zorder=4)
 
 
 def gaps(models: Models) -> Drawing:
     """One panel per variant and factor: |C(z0) - C(z1)| of each setting, of r for supervised halves."""
-    panels = [(variant, place) for variant in models.variants for place in range(2)]
+    panels = [(variant, index) for variant in models.variants for index in range(2)]
     settings = models.settings
     drawing, axes = style.wrapped(len(panels), 2, 3.6, 0.24 * len(settings) + 0.7, 0.4, sharey=True)
-    for axis, (variant, place) in zip(axes, panels, strict=True):
-        factor = SHARED[variant][place]
+    for axis, (variant, index) in zip(axes, panels, strict=True):
+        factor = SHARED[variant][index]
         for at, setting in enumerate(settings):
             code = "r" if setting == "supervised" else "z"
             _row(axis, at, models.gap(variant, setting, factor, code), COLOURS[factor])
             said = paper.said(variant, setting)
             if f"{code}1" in said:
-                axis.plot(paper.gaps(said, code)[place], at, **PAPER)
+                axis.plot(paper.gaps(said, code)[index], at, **PAPER)
         axis.set_yticks(range(len(settings)), settings)
         axis.set_ylim(len(settings) - 0.5, -0.5)
         axis.set_xlim(left=-1)

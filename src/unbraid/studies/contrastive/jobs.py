@@ -77,8 +77,8 @@ class Probe(Job):
             scores["gap"][code] = {name: of_shared[f"gap.{name}"] for name in names_of(data, shared)}
             scores["med"][code] = med(reading.codes, reading.factors[:, shared])["med"]
             of_others = probed(reading, others, data, reading.groups, code)
-            for columns, found in ((shared, of_shared), (others, of_others)):
-                add_accuracies(scores, found, code, names_of(data, columns))
+            for columns, of_columns in ((shared, of_shared), (others, of_others)):
+                add_accuracies(scores, of_columns, code, names_of(data, columns))
         last = readings.get("z", readings["r"])
         importance = dci(last.codes, last.factors[:, shared], test=tested(last, shared), rng=SEED)
         scores["dci"] = {name: importance[name] for name in ("disentanglement", "completeness", "informativeness")}
@@ -151,13 +151,13 @@ def add_accuracies(record: Record, scores: Scores, code: str, names: Sequence[st
 def rotated(reading: Reading, shared: Sequence[int], data: FactorData, code: str) -> list[tuple[str, str, Record]]:
     """Rotation, way to group, scores: each rotation found on the codes to fit on, and used on those to test on too."""
     train, factors = reading.codes.numpy().astype(float), reading.factors.numpy()[:, shared]
-    held = None if reading.test is None else reading.test[0].numpy().astype(float)
+    test_codes = None if reading.test is None else reading.test[0].numpy().astype(float)
     test_factors = None if reading.test is None else reading.test[1].numpy()[:, shared]
     results = []
     for rotation, fit in ROTATIONS.items():
         turn = fit(train)
         codes = turn(train)
-        test = None if held is None else (turn(held), test_factors)
+        test = None if test_codes is None else (turn(test_codes), test_factors)
         ways: dict[str, Groups | None] = {"dependence": by_dependence(codes), "labels": by_labels(codes, factors)}
         if rotation == "as trained":
             ways = {"halves": reading.groups, **ways}

@@ -129,13 +129,13 @@ def _of_variant(scale: Scale, variant: str) -> list[Job]:
         for name in SETTINGS
         if variant == VARIANTS[0] or name not in ONLY_MAIN
     }
-    found: list[Job] = []
+    planned: list[Job] = []
     for seed in range(max(len(trained) for trained in models.values())):
         for name, trained in models.items():
             if seed < len(trained):
-                found += [trained[seed], Probe(trained[seed], scale.rows)]
-                found += [Rotate(trained[seed], scale.rows)] if name in ROTATED else []
-    return [*found, *_agreements(scale, models)]
+                planned += [trained[seed], Probe(trained[seed], scale.rows)]
+                planned += [Rotate(trained[seed], scale.rows)] if name in ROTATED else []
+    return [*planned, *_agreements(scale, models)]
 
 
 def _seeds(scale: Scale, variant: str, name: str) -> int:

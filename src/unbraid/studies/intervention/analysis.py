@@ -59,18 +59,18 @@ def score_table(models: Models, data: str) -> pd.DataFrame:
     """Tables 1 to 3: one row per model, and below it the paper's."""
     index, rows = models.data_sets.index(data), Rows()
     for group in COMPARED:
-        ours, theirs = {}, {}
+        ours, printed = {}, {}
         for relation in RELATIONS:
             for column, metric in models.metrics(data).items():
                 head = f"{relation} {metric}"
                 ours[head] = cell(models.scores(column, group, relation)[index], ".3f", 0.0, 1.0)
-                theirs[head] = paper.cell(data, group.name, relation, metric)
+                printed[head] = paper.cell(data, group.name, relation, metric)
             if models.has(APART, data):
                 ours[f"{relation} apart"] = cell(models.scores(APART, group, relation)[index], ".2f", 0.0, 1.0)
         if any(ours.values()):
             rows.append({"model": group.name, "": "here", **ours})
-            if any(theirs.values()):
-                rows.append({"model": group.name, "": "paper", **theirs})
+            if any(printed.values()):
+                rows.append({"model": group.name, "": "paper", **printed})
     return pd.DataFrame(rows)
 
 

@@ -134,9 +134,10 @@ def follows_better(models: Models) -> Numbers:
     """How much closer difficulty follows each metric than variation predictability does, by metric and data set."""
     numbers = {}
     for index in models.ranked:
-        hard, told = (models.factor_vaes(column)[index] for column in (DIFFICULT, PREDICTABLE))
+        difficulty, predictability = (models.factor_vaes(column)[index] for column in (DIFFICULT, PREDICTABLE))
         for column, name in METRICS.items():
-            values = np.stack([hard, told, models.factor_vaes(column)[index]], -1)  # (settings, seeds, 3)
+            # (settings, seeds, 3)
+            values = np.stack([difficulty, predictability, models.factor_vaes(column)[index]], -1)
             numbers[f"{name} on {data_name(models.data_sets[index])}"] = jackknife(_closer, values)
     return numbers or dict.fromkeys(METRICS.values(), Estimate(np.nan))
 
@@ -170,15 +171,15 @@ def targets_help(models: Models) -> Numbers:
 
 def _on_shapes(models: Models, column: str) -> Numbers:
     """Of `intervention` minus that of FactorVAE (γ = 40), on the data set of figure 4."""
-    ours, theirs = (models.scores(column, group, CORRELATED) for group in (OURS, OTHERS[1]))
+    ours, factor_vae = (models.scores(column, group, CORRELATED) for group in (OURS, OTHERS[1]))
     shapes = [index for index, data in enumerate(models.data_sets) if paper.DATA.get(data) == "3DShapes"]
-    return {"": mean((ours - theirs)[shapes[0]]) if shapes else Estimate(np.nan)}
+    return {"": mean((ours - factor_vae)[shapes[0]]) if shapes else Estimate(np.nan)}
 
 
 def _on_flowers(models: Models) -> Numbers:
-    ours, theirs = (models.scores(COLOUR, group, INDEPENDENT) for group in (OURS, OTHERS[1]))
+    ours, factor_vae = (models.scores(COLOUR, group, INDEPENDENT) for group in (OURS, OTHERS[1]))
     flowers = [index for index, data in enumerate(models.data_sets) if data == "flowers102"]
-    return {"": mean((ours - theirs)[flowers[0]]) if flowers else Estimate(np.nan)}
+    return {"": mean((ours - factor_vae)[flowers[0]]) if flowers else Estimate(np.nan)}
 
 
 def _need_data(name: str, *data: str) -> Callable[[Models], str | None]:

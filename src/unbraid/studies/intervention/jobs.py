@@ -213,8 +213,8 @@ def neighbour_colour(method: Method, data: FactorData, test: FactorData, seed: i
     """
     queries, images = test.sample(min(count, len(test)), seed)[0], data.sample(count, seed)[0]
     codes, others = method.encode(queries).cpu(), method.encode(images).cpu()
-    colours, theirs = (part.float().mean((2, 3)) for part in (queries, images))
-    apart = torch.cdist(colours, theirs)
+    query_colours, image_colours = (part.float().mean((2, 3)) for part in (queries, images))
+    apart = torch.cdist(query_colours, image_colours)
     groups = method.code_groups or [[column] for column in range(codes.shape[1])]
     nearest = [torch.cdist(codes[:, group], others[:, group]).topk(NEIGHBOURS, largest=False)[1] for group in groups]
     return min(float(apart.gather(1, rows).mean() / apart.mean()) for rows in nearest)

@@ -427,11 +427,11 @@ def _rows(
         for name, group in groups.items():
             ours = cells(group, index)
             if any(ours.values()):
-                theirs = {} if column is None else said(name, column)
+                printed = {} if column is None else said(name, column)
                 head = {"data": data, "model": name}
-                rows.append({**head, **ours, **theirs} if beside else {**head, "": HERE, **ours})
-                if theirs and not beside:
-                    rows.append({**head, "": THERE, **theirs})
+                rows.append({**head, **ours, **printed} if beside else {**head, "": HERE, **ours})
+                if printed and not beside:
+                    rows.append({**head, "": THERE, **printed})
     return pd.DataFrame(rows)
 
 
@@ -759,11 +759,11 @@ def _codes(models: Models) -> Section:
     return section("4.2 What the codes hold", words, items, "no codes were decoded or laid out in a plane")
 
 
-def _paper_number(data: str, numbers: Mapping[str, str], kind: str = "Figure") -> str:
+def _paper_number(data: str, numbers: Mapping[str, str], label: str = "Figure") -> str:
     """The paper's figure, of a data set of ours or of the one it looks like."""
     plain = data.removesuffix("_official")
     number = numbers.get("arm3d" if plain.startswith("mpi3d") else plain)
-    return "Not in the paper" if number is None else f"{kind}s {number}" if " and " in number else f"{kind} {number}"
+    return "Not in the paper" if number is None else f"{label}s {number}" if " and " in number else f"{label} {number}"
 
 
 def _bases(models: Models) -> Section:

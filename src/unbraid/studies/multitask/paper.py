@@ -163,8 +163,8 @@ def place(data: str) -> int | None:
 
 def gains(model: str, other: str) -> dict[str, float]:
     """How far a model's scores are above another's in table 5, mean over data sets, by metric."""
-    mine, theirs = TABLE_5[model], TABLE_5[other]
-    return {name: average(a[0] - b[0] for a, b in zip(mine[name], theirs[name], strict=True)) for name in mine}
+    own, rival = TABLE_5[model], TABLE_5[other]
+    return {name: average(a[0] - b[0] for a, b in zip(own[name], rival[name], strict=True)) for name in own}
 
 
 def decoder_ratio(codes: str, other: str) -> float:
@@ -191,7 +191,7 @@ def factor_vae_lead(metric: str) -> float:
     """FactorVAE's score minus the better of the other two, table 6, mean over data sets."""
     scores = {method: values[metric] for method, values in TABLE_6.items()}
     others = [max(pair) for pair in zip(scores["autoencoder"], scores["beta_vae"], strict=True)]
-    return average(mine - other for mine, other in zip(scores["factor_vae"], others, strict=True))
+    return average(score - other for score, other in zip(scores["factor_vae"], others, strict=True))
 
 
 def retrieved_gap(column: int) -> dict[str, float]:

@@ -169,7 +169,7 @@ def discoveries(models: Models, data: str) -> Array:
 def late_finds(models: Models, data: str) -> Array:
     """By seed, how many more factors the best model of the first metaEpoch knows at its end than half-way."""
     counts = [[len(found_factors(knows)) for knows in seed] for seed in models.progress(data).values()]
-    return np.array([found[-1] - found[len(found) // 2] for found in counts if len(found) > 2], float)
+    return np.array([history[-1] - history[len(history) // 2] for history in counts if len(history) > 2], float)
 
 
 def _finds_any(models: Models) -> str | None:
@@ -199,8 +199,8 @@ def leaf_shares(models: Models, data: str) -> Numbers:
     """By seed, the largest share of a factor that final models do not know which a leaf-run's metaEpoch tells."""
     factors, epochs, values = paper.final_factors(data), models.epochs_of(data), []
     for _, rows in epochs.groupby("seed") if len(epochs) else ():
-        told = [best_known(knows) for knows in rows.loc[rows["metaepoch"] > 1, "knows"]]
-        shares = [share for best in told for name, share in best.items() if name not in factors]
+        by_epoch = [best_known(knows) for knows in rows.loc[rows["metaepoch"] > 1, "knows"]]
+        shares = [share for best in by_epoch for name, share in best.items() if name not in factors]
         values.append(max(shares, default=0.0))
     return {"share": mean(values)} if factors else {}
 

@@ -155,8 +155,8 @@ def _legend(drawing: Drawing, colours: Mapping[str, str]) -> None:
 def first_epochs(models: Models, data: str) -> Image.Image | None:
     """Figure 2: traversals of the first metaEpoch of each seed, below each other."""
     paths = {seed: folder / "metaepoch1" / "traversals.png" for seed, folder in _folders(models, data).items()}
-    there = {seed: unlinked(path, path.parents[1]) for seed, path in paths.items() if path.is_file()}
-    return below({f"seed {seed}": _opened(path) for seed, path in list(there.items())[:SHEETS]})
+    existing = {seed: unlinked(path, path.parents[1]) for seed, path in paths.items() if path.is_file()}
+    return below({f"seed {seed}": _opened(path) for seed, path in list(existing.items())[:SHEETS]})
 
 
 def reduction(models: Models, data: str) -> Image.Image | None:

@@ -167,16 +167,16 @@ class Models:
 
 def with_found(epochs: pd.DataFrame) -> pd.DataFrame:
     """The metaEpochs with `found` and `new`, from what latents know."""
-    found = [found_factors(knows) for knows in epochs["knows"]]
+    factors = [found_factors(knows) for knows in epochs["knows"]]
     new = []
     for index, row in enumerate(epochs.itertuples()):
         before: set[str] = set()
         for other, earlier in enumerate(epochs.itertuples()):
             same = (earlier.data, earlier.seed) == (row.data, row.seed) and earlier.leaf in (0, row.leaf)
             if same and earlier.metaepoch < row.metaepoch:
-                before |= set(found[other])
-        new.append([factor for factor in found[index] if factor not in before])
-    return epochs.assign(found=found, new=new)
+                before |= set(factors[other])
+        new.append([factor for factor in factors[index] if factor not in before])
+    return epochs.assign(found=factors, new=new)
 
 
 def best_known(knows: Sequence[Mapping[str, float]]) -> dict[str, float]:

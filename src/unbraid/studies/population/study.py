@@ -163,7 +163,7 @@ def jobs(scale: str) -> list[Job]:
         *(_match(chosen, job) for job in recursions if job.base.data == first and job.config.seed < chosen.matches),
         *(job for seed in range(chosen.seeds[first]) for job in _supervised(chosen, first, seed)),
         *(_upper(chosen, data, seed) for data, seed in rest),
-        *(_few_label(chosen, first, more, seed) for more in chosen.few for seed in range(chosen.strength_seeds)),
+        *(_few_label(chosen, first, own, seed) for own in chosen.few for seed in range(chosen.strength_seeds)),
         *(
             _baseline(chosen, data, method, index, seed)
             for data in chosen.data
@@ -174,8 +174,8 @@ def jobs(scale: str) -> list[Job]:
     ]
 
 
-def _base(scale: Scale, data: str, method: str = "beta_tc_vae", more: Settings | None = None) -> Base:
-    settings = {**scale.data[data], **(more or {})}
+def _base(scale: Scale, data: str, method: str = "beta_tc_vae", label_settings: Settings | None = None) -> Base:
+    settings = {**scale.data[data], **(label_settings or {})}
     return Base(data, method, {**scale.shared, **scale.searched}, scale.resolution, settings, protocol=MEASURED)
 
 
@@ -223,9 +223,9 @@ def _few_space(scale: Scale) -> dict[str, Hyperparameter]:
     return {**space, "gamma_sup": weight}
 
 
-def _few_label(scale: Scale, data: str, more: Settings, seed: int) -> Train:
-    draw = np.random.default_rng([seed, scale.few.index(more), len(SIX)])
-    return _model(scale, data, FEW, more, {"labels": scale.labels, "label_seed": seed}, seed, draw)
+def _few_label(scale: Scale, data: str, own: Settings, seed: int) -> Train:
+    draw = np.random.default_rng([seed, scale.few.index(own), len(SIX)])
+    return _model(scale, data, FEW, own, {"labels": scale.labels, "label_seed": seed}, seed, draw)
 
 
 def _baseline(scale: Scale, data: str, method: str, index: int, seed: int) -> Train:
@@ -235,9 +235,9 @@ def _baseline(scale: Scale, data: str, method: str, index: int, seed: int) -> Tr
 
 
 def _model(
-    scale: Scale, data: str, method: str, more: Settings, data_settings: Settings, seed: int, draw: np.random.Generator
+    scale: Scale, data: str, method: str, own: Settings, data_settings: Settings, seed: int, draw: np.random.Generator
 ) -> Train:
-    settings = {**scale.shared, **more}
+    settings = {**scale.shared, **own}
     if scale.drawn:
         settings |= drawn_settings(search_space(method) if scale.space is None else scale.space, draw)
     steps = math.ceil(scale.images / int(settings.get("batch_size", 64)))
@@ -259,8 +259,8 @@ def _model(
 
 def drawn_settings(space: Mapping[str, Hyperparameter], draw: np.random.Generator) -> dict[str, Any]:
     """A learning rate and a batch size from the start values of a space, where they are searched."""
-    kinds = {"learning_rate": float, "batch_size": int}
-    return {name: kind(draw.choice(space[name].start)) for name, kind in kinds.items() if name in space}
+    types = {"learning_rate": float, "batch_size": int}
+    return {name: convert(draw.choice(space[name].start)) for name, convert in types.items() if name in space}
 
 
 def _match(scale: Scale, rival: Recursive) -> Match:
