@@ -400,6 +400,19 @@ def test_the_excess_is_the_difficulty_less_the_entropy_of_its_target() -> None:
     assert bool(slope[8:].any())
 
 
+@pytest.mark.parametrize("target", ["written", "excess", "detached"])
+def test_pixels_that_saturate_have_finite_slopes(target: str) -> None:
+    """A sigmoid gives exactly 0 and 1, where the slope of v log v is infinite and that of the sigmoid 0."""
+    logits = torch.linspace(-200, 200, 16 * 64).view(16, 1, 8, 8).requires_grad_()
+    images = torch.sigmoid(logits)
+    assert bool((images == 0).any())
+    assert bool((images == 1).any())
+    loss = make(target=target)._difficulty(images)
+    (slope,) = torch.autograd.grad(loss, logits)
+    assert bool(loss.isfinite())
+    assert bool(slope.isfinite().all())
+
+
 @pytest.mark.parametrize(("target", "expected"), [("written", 0.82), ("excess", 0.6)])
 def test_as_written_the_difficulty_sharpens_what_is_drawn(target: str, expected: float) -> None:
     """A pixel that is 1 with p = 0.6, drawn as q by a model whose features change nothing, so that M may copy.

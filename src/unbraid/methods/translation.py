@@ -66,9 +66,13 @@ def cross_entropy(v: Tensor, logits: Tensor) -> Tensor:
 def entropy(v: Tensor) -> Tensor:
     """-Σ(v log v + (1-v) log(1-v)) in nats per image, averaged over images: (tasks, n, pixels) -> (tasks,).
 
-    The least that the cross-entropy with v can be.
+    The least that the cross-entropy with v can be. A pixel of exactly 0 or 1 adds nothing, and has no slope: that of
+    v log v is infinite there, which a sigmoid that has saturated would turn into NaN.
     """
-    return -(torch.xlogy(v, v) + torch.xlogy(1 - v, 1 - v)).sum(2).mean(1)
+    grey = (v > 0) & (v < 1)
+    inside = torch.where(grey, v, 0.5)
+    nats = torch.special.entr(inside) + torch.special.entr(1 - inside)
+    return torch.where(grey, nats, 0.0).sum(2).mean(1)
 
 
 def difficulty(train: Pairs, test: Pairs, weights: Weights, steps: int, rate: float, through: bool) -> Tensor:
