@@ -411,7 +411,7 @@ def test_a_cloud_of_very_many_dots_is_a_picture(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_dot_is_of_the_run_it_is_labelled_with_or_the_only_one_with_its_score() -> None:
     scores = {"scores.a": [0.1234567, 0.7654321, 0.5], "scores.b": [0.1111111, 0.1111111, 0.2222222]}
-    dots = Dots(pd.DataFrame({"run": ["x", "y", "z"], **scores}))
+    dots = Dots.of(pd.DataFrame({"run": ["x", "y", "z"], **scores}))
     assert dots.rows(["z", "no run"], [0, 0], [0, 0]) == [2, None]
     assert dots.rows([], [1.03, 3.0, 0.7654321], [0.1234567, 0.2222222, 0.1111111]) == [0, 2, 1]
     assert dots.rows([], [1.0], [0.1111111]) == [None]  # of two runs

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,36 +17,37 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Dots:
-    """The runs that dots stand for."""
+    """The runs that dots stand for, without their table: it goes to every process that draws."""
 
-    runs: pd.DataFrame
+    folders: Mapping[str, int]
+    """The row of each run by its folder."""
+    scores: Array
+    """All scores of all runs, ascending."""
+    owners: Array
+    """The row that each score is of."""
+
+    @classmethod
+    def of(cls, runs: pd.DataFrame) -> Dots:
+        """The dots of a table of runs."""
+        names = [name for name in runs.columns if str(name).startswith("scores.")]
+        columns = [pd.to_numeric(runs[name], errors="coerce").to_numpy(float, na_value=np.nan) for name in names]
+        table = np.stack(columns) if columns else np.zeros((0, len(runs)))
+        _, rows = np.nonzero(np.isfinite(table))
+        scores = table[np.isfinite(table)]
+        order = np.argsort(scores)
+        folders = {str(folder): row for row, folder in enumerate(runs.get("run", []))}
+        return cls(folders, scores[order], rows[order].astype(np.int32))
 
     def rows(self, labels: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list[int | None]:
         """The row of each point: of the run that it is labelled with, else of the one run that has its score."""
         if len(labels) == len(y):
-            return [self._by_folder.get(label) for label in labels]
+            return [self.folders.get(label) for label in labels]
         return [self._scored(*point) for point in zip(x, y, strict=True)]
-
-    @cached_property
-    def _by_folder(self) -> dict[str, int]:
-        return {str(folder): row for row, folder in enumerate(self.runs.get("run", []))}
-
-    @cached_property
-    def _scores(self) -> tuple[Array, Array]:
-        """All scores of all runs in order, and the row of each."""
-        names = [name for name in self.runs.columns if str(name).startswith("scores.")]
-        columns = [pd.to_numeric(self.runs[name], errors="coerce").to_numpy(float, na_value=np.nan) for name in names]
-        table = np.stack(columns) if columns else np.zeros((0, len(self.runs)))
-        _, rows = np.nonzero(np.isfinite(table))
-        values = table[np.isfinite(table)]
-        order = np.argsort(values)
-        return values[order], rows[order].astype(np.int32)
 
     def _with_score(self, value: float) -> set[int]:
         """The rows of the runs that have this score."""
-        values, rows = self._scores
-        first, last = np.searchsorted(values, value, "left"), np.searchsorted(values, value, "right")
-        return set(rows[first:last].tolist())
+        first, last = np.searchsorted(self.scores, value, "left"), np.searchsorted(self.scores, value, "right")
+        return set(self.owners[first:last].tolist())
 
     def _scored(self, x: float, y: float) -> int | None:
         """The row of the only run with both scores; a coordinate that is not a score is ignored."""

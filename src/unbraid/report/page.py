@@ -58,7 +58,7 @@ def write(
     out = Path(out)
     runs = runs.reset_index(drop=True) if "run" in runs else runs
     figures = [item for section in sections for item in section.items if isinstance(item, Figure)]
-    with rendering(figures, Dots(runs).rows, workers if len(runs) >= MANY_RUNS else 1) as render:
+    with rendering(figures, Dots.of(runs).rows, workers if len(runs) >= MANY_RUNS else 1) as render:
         page = _Page(out, render)
         table = page.runs(runs, draw, explorers or {})
         body = "".join(page.section(section) for section in sections) + page.titled("Runs", table)

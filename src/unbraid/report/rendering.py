@@ -13,7 +13,7 @@ from unbraid.report.parts import Figure
 
 MANY_RUNS = 3_000
 """From so many runs on, processes that draw are worth their start."""
-MOST_WORKERS = 8  # each holds the table of runs
+MOST_WORKERS = 4  # each holds the table of runs: a third of a gigabyte for 12,600
 SHARES = 2  # lists of figures per process: a list goes to one process, together with the table it is drawn from
 
 
