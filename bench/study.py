@@ -119,7 +119,7 @@ def measured(command: list[str], source: Path | None = None) -> Cost:
         process = subprocess.Popen(command, stdout=output, env=environment, start_new_session=True)
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
             peak = max(peak, session_memory(process.pid))
-            time.sleep(0.05)
+            time.sleep(0.2)
         seconds, (_, status, usage) = time.perf_counter() - start, ended
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+
+def test_the_navigation_has_each_page_once() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].partition("\n\n")[0]
+    pages = re.findall(r"[\w/.-]+\.md$", navigation, re.M)
+    assert len(pages) > 40
+    assert [page for page, count in Counter(pages).items() if count > 1] == []
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
