@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -114,18 +115,25 @@ class Cost:
 def measured(command: list[str], source: Path | None = None) -> Cost:
     """What a command takes; `source` holds another version of the package than this one."""
     environment = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source)}
-    start, peak = time.perf_counter(), 0.0
+    start, peaks, over = time.perf_counter(), [0.0], threading.Event()
+
+    def watch(session: int) -> None:
+        while not over.wait(0.2):
+            peaks.append(session_memory(session))
+
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, stdout=output, env=environment, start_new_session=True)
-        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-            peak = max(peak, session_memory(process.pid))
-            time.sleep(0.2)
-        seconds, (_, status, usage) = time.perf_counter() - start, ended
+        threading.Thread(target=watch, args=[process.pid]).start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            over.set()
+        seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-        return Cost(seconds, usage.ru_utime + usage.ru_stime, max(peak, usage.ru_maxrss / 1e3), output.read())
+        return Cost(seconds, usage.ru_utime + usage.ru_stime, max(*peaks, usage.ru_maxrss / 1e3), output.read())
 
 
 def session_memory(session: int) -> float:
