@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from unbraid.jobs.engines.local import LocalExecutor
+from unbraid.jobs.engines.local import given_or_local
 from unbraid.report import drawings
 from unbraid.report.parts import Figure
 
@@ -42,25 +42,20 @@ def rendering(figures: Sequence[Figure], runs_of: drawings.RunsOf, workers: int 
     if workers < 2:
         yield here
         return
-    executor = LocalExecutor(workers)
-    shares = [list(figures[start :: SHARES * workers]) for start in range(SHARES * workers)]
-    futures: dict[str, Future[dict[str, Rendered]]] = {}
-    for share in shares:
-        names = [figure.name for figure in share]
-        futures |= dict.fromkeys(names, executor.submit(_render_all, share, prefixes, runs_of))
+    with given_or_local(None, workers) as (executor, _):
+        futures: dict[str, Future[dict[str, Rendered]]] = {}
+        for start in range(SHARES * workers):
+            share = list(figures[start :: SHARES * workers])
+            names = [figure.name for figure in share]
+            futures |= dict.fromkeys(names, executor.submit(_render_all, share, prefixes, runs_of))
 
-    def elsewhere(figure: Figure) -> Rendered:
-        try:
-            return futures[figure.name].result()[figure.name]
-        except Exception:  # a process died, or a drawing cannot be sent to one; a fault of the drawing is raised here
-            return here(figure)
+        def elsewhere(figure: Figure) -> Rendered:
+            try:
+                return futures[figure.name].result()[figure.name]
+            except Exception:  # a process died, or a drawing cannot be sent to one; its own fault is raised here
+                return here(figure)
 
-    try:
         yield elsewhere
-    except BaseException:
-        executor.shutdown(cancel_futures=True)
-        raise
-    executor.shutdown()
 
 
 def _render_all(
