@@ -16,8 +16,14 @@ from tests.examples.command import Here
 from tests.examples.toy_jobs import Now
 from unbraid.cli import _engine
 from unbraid.data import load
+from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
+from unbraid.explorer.discovered import write_results
+from unbraid.runs.run import Run
 from unbraid.search import discovery, shared_factors
+from unbraid.search.axes import independent_axes
+from unbraid.search.shared_factors import Factor, Member
+from unbraid.training.representation import represent
 
 
 def draw(folder: Path, count: int, seed: int = 0) -> pd.DataFrame:
@@ -181,6 +187,31 @@ def test_discover_ends_with_a_table_a_model_and_a_page(
     assert done.returncode == 0, done.stderr
     assert "stopped; writing what was found so far" in done.stderr
     assert (out / "page.html").exists()
+
+
+def test_a_model_along_other_axes_is_kept_as_an_ordinary_run(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run = Run(trained[0])
+    data = load("image_folder", 16, path=str(run.folder.parent / "pictures"), channels=1)
+    assert isinstance(data, Pictures)
+    known = represent(run.method(), data)
+    assert known.logvar is not None
+    axes = independent_axes(known.codes.numpy(), known.logvar.numpy(), np.arange(3))
+    assert axes is not None
+    factors = [Factor(latent, 1.0, 0.9) for latent in (1, 0, 2)]
+    found = discovery.Discovery(run, Member(2.0, 0), factors, 4, 3_000, 0.0, 60.0, 60, axes)
+    out = run.folder.parent / "factors"
+    out.mkdir()
+    table, model, page = write_results(found, data, out)
+    assert Run(model).faults(thorough=True) == []
+    assert Run(model).state["turned"] is True
+    expected = axes.codes(known.codes.numpy())
+    assert pd.read_csv(table)["factor_1"].to_numpy() == pytest.approx(expected[:, 1], abs=1e-3)
+    assert Run(model).representation().codes.numpy() == pytest.approx(expected, abs=1e-3)
+    assert "turned to be independent" in page.read_text()
+    assert here("encode", str(model), "--out", "codes.csv", "--all").returncode == 0
+    assert pd.read_csv(run.folder.parent / "codes.csv")["factor 2"].to_numpy() == pytest.approx(
+        expected[:, 0], abs=1e-3
+    )
 
 
 def test_too_few_pictures_are_refused(tmp_path: Path, here: Here) -> None:

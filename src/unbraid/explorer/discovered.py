@@ -28,9 +28,9 @@ from unbraid.pictures.sheets import tiles
 from unbraid.pictures.traversals import traverse
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
-from unbraid.search.discovery import Discovery
+from unbraid.search.discovery import COMPARED, Discovery
 from unbraid.search.shared_factors import Factor
-from unbraid.training.representation import encode_all
+from unbraid.training.representation import encode_all, represent
 
 Array = np.ndarray[Any, Any]
 EXTREMES = 8  # pictures at each end of a factor
@@ -64,14 +64,15 @@ class NamedFactor:
 
 def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequence[str] = ()) -> list[Path]:
     """Write `factors.csv`, `model/` and `page.html`, and give their paths. `notes` are lines about the pictures."""
-    method = discovery.run.method()
+    method = discovery.method()
     codes = encode_all(method, data)
     shown = discovery.trusted or discovery.factors
     factors = [
         NamedFactor(f"factor_{number}", factor, codes[:, factor.latent].numpy())
         for number, factor in enumerate(shown, 1)
     ]
-    model = _copy(discovery.run, out / "model", {f"z{one.factor.latent}": one.title for one in factors})
+    names = {f"z{one.factor.latent}": one.title for one in factors}
+    model = _keep(discovery, method, data, out / "model", names)
     table = factor_table(factors if discovery.trusted else [], data.files)
     with replacing(out / "factors.csv") as part:
         table.to_csv(part, index=False)
@@ -94,13 +95,17 @@ def factor_table(factors: Sequence[NamedFactor], names: Sequence[str]) -> pd.Dat
     return pd.DataFrame(columns)
 
 
-def _copy(run: Run, target: Path, names: dict[str, str]) -> Run:
-    """The run without what only its next stage needs, with the factors' names; whole or absent."""
+def _keep(discovery: Discovery, method: Method, data: Pictures, target: Path, names: dict[str, str]) -> Run:
+    """The run without what only its next stage needs, along the factors' axes and with their names; whole or absent."""
     part = target.with_name(f"{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(run.folder, part)
+    shutil.copytree(discovery.run.folder, part)
     copy = Run(part)
-    copy.drop_state()
+    if discovery.axes is None:
+        copy.drop_state()
+    else:
+        copy.finish(method, represent(method, data, samples=COMPARED))
+        copy.seal(turned=True)  # training alone does not give these weights
     Folder(part).write_json("names", {copy.config.id: names})
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
@@ -127,6 +132,11 @@ def page(
     about = [
         f"{discovery.models} models, the best with β {discovery.member.strength:g} and {discovery.steps:,} steps, in "
         f"{discovery.seconds / 60:.0f} minutes.",
+        *(
+            ["The latents of the model are turned to be independent: other models agree with these axes more."]
+            if discovery.axes is not None
+            else []
+        ),
         *notes,
     ]
     source = files("unbraid.explorer")

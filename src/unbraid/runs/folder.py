@@ -94,10 +94,10 @@ class Folder:
         with replacing(self.path("state")) as part:
             part.write_bytes(_with_digest(text.removesuffix("\n}").encode() + b",\n"))
 
-    def seal(self) -> None:
-        """Take new digests of all files, after one of them was changed on purpose."""
+    def seal(self, **details: Any) -> None:
+        """Take new digests of all files, after one of them was changed on purpose; `details` join the state."""
         known = {name: value for name, value in self.state.items() if name not in ("files", "versions", "commit")}
-        self.set_state(known.pop("state"), **known)
+        self.set_state(known.pop("state"), **known, **details)
 
     def _results(self) -> list[Path]:
         """All files except the state, those that a killed process left half written, and pictures."""

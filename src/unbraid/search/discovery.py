@@ -1,8 +1,9 @@
 """Factors of pictures without labels, in a given time: a few models side by side, and what they agree on.
 
 Models of a few strengths, two seeds of each, are trained in stages. Those that agree best with others continue
-(successive halving, at equal steps), and the last two have more than half of the time. A factor is a latent of the best
-model that other models have found too. Stages are jobs: what was stopped resumes, with the same time or with more.
+(successive halving, at equal steps), and the last two have more than half of the time. Each model is seen along its own
+axes or along independent ones, whichever others agree with more. A factor is a latent of the best model that other
+models have found too. Stages are jobs: what was stopped resumes, with the same time or with more.
 
 The folder holds
 
@@ -31,11 +32,13 @@ from unbraid.jobs.schedule import Say
 from unbraid.jobs.schedule import run as run_jobs
 from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train, Trained
+from unbraid.methods import Method
 from unbraid.methods.gaussian import kl_per_latent
 from unbraid.runs.folder import Folder, refuse_run
 from unbraid.runs.run import Run
+from unbraid.search.axes import Axes, independent_axes, turned
 from unbraid.search.judgement import improvement
-from unbraid.search.shared_factors import Factor, Member, Model, agreement, trust
+from unbraid.search.shared_factors import Array, Factor, Member, Model, agreement, along_shared_axes, trust
 from unbraid.search.speed import BESIDE, duration, seconds_per_step
 from unbraid.training.representation import represent
 
@@ -156,6 +159,17 @@ class Discovery:
     """Nats by which the last third of its training lowered the best model's loss."""
     seconds: float
     pictures: int
+    axes: Axes | None = None
+    """Those of the factors, where they are not the model's own."""
+
+    def method(self) -> Method:
+        """The best model, along the axes of the factors."""
+        method = self.run.method()
+        if self.axes is None:
+            return method
+        result = turned(method, self.axes)
+        assert result is not None, "such axes are not chosen"
+        return result
 
     @property
     def trusted(self) -> list[Factor]:
@@ -364,13 +378,21 @@ class Search:
             trained = {member: self.job(member, index) for member in stage.members}
             jobs |= {member: job for member, job in trained.items() if self.study.state(job) == "done"}
         jobs = {member: job for member, job in jobs.items() if job.steps >= self.setup.trained}
-        models = [self._model(member, Run(self.study.folder(job))) for member, job in jobs.items()]
-        return [model for model in models if len(model.active)]
+        models = [self._along_axes(member, Run(self.study.folder(job))) for member, job in jobs.items()]
+        return along_shared_axes([candidates for candidates in models if len(candidates[0].active)])
 
-    def _model(self, member: Member, run: Run) -> Model:
-        encoded = represent(run.method(), self.data, 0, samples=COMPARED)
+    def _along_axes(self, member: Member, run: Run) -> list[Model]:
+        """A model along its own axes, and along independent ones where it can be turned to them."""
+        method = run.method()
+        encoded = represent(method, self.data, 0, samples=COMPARED)
         assert encoded.logvar is not None
-        return Model(member, run, encoded.codes.numpy(), kl_per_latent(encoded.codes, encoded.logvar).mean(0).numpy())
+        codes, logvar = encoded.codes.numpy(), encoded.logvar.numpy()
+        own = Model(member, run, codes, _kl(codes, logvar))
+        axes = independent_axes(codes, logvar, own.active)
+        if axes is None or turned(method, axes) is None:
+            return [own]
+        codes, logvar = axes.codes(codes), axes.logvar(logvar)
+        return [own, Model(member, run, codes, _kl(codes, logvar), axes)]
 
     def result(self) -> Discovery | None:
         """The discovery so far; None where no model is trained far enough, or none has learned anything."""
@@ -386,8 +408,13 @@ class Search:
         best = max(judged, key=lambda index: sum(factor.trust for factor in judged[index] if factor.trusted))
         return Discovery(
             models[best].run, models[best].member, judged[best], len(models), longest,
-            improvement(models[best].run), self.seconds, len(self.data),
+            improvement(models[best].run), self.seconds, len(self.data), models[best].axes,
         )  # fmt: skip
+
+
+def _kl(codes: Array, logvar: Array) -> Array:
+    """Mean KL of each latent: (d,)."""
+    return kl_per_latent(torch.from_numpy(codes), torch.from_numpy(logvar)).mean(0).numpy()
 
 
 def _budget(minutes: float) -> float:

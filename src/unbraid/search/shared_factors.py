@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from unbraid.runs.latents import ACTIVE
 from unbraid.runs.run import Run
+from unbraid.search.axes import Axes
 
 Array = np.ndarray[Any, Any]
 TRUSTED = 0.6  # rank correlation from which a latent of another model confirms one
@@ -25,7 +27,7 @@ class Member:
     seed: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """What is known of a trained member: its codes of the pictures that are compared, and the KL of each latent."""
 
@@ -33,6 +35,8 @@ class Model:
     run: Run
     codes: Array
     kl: Array
+    axes: Axes | None = None
+    """Those that codes and KL are along, where they are not the model's own."""
 
     @property
     def steps(self) -> int:
@@ -43,6 +47,14 @@ class Model:
         """The latents that say something, most first."""
         order = np.argsort(-self.kl, kind="stable")
         return order[self.kl[order] > ACTIVE]
+
+    @cached_property
+    def ranks(self) -> Array:
+        """The active latents as ranks of mean 0 and variance 1: (n, active)."""
+        from scipy.stats import rankdata
+
+        table = rankdata(self.codes[:, self.active], axis=0)
+        return np.asarray((table - table.mean(0)) / np.maximum(table.std(0), 1e-12))
 
 
 @dataclass(frozen=True)
@@ -75,8 +87,26 @@ def agreement(models: Sequence[Model]) -> Array:
     most: models of other strengths may have found less. UDR is a mean over latents: by it, a model that has found one
     factor outranks one that has found four.
     """
-    shared = [[_shared(_correlations(one, other)) for other in models if other is not one] for one in models]
-    return np.array([np.mean(sorted(row)[-CONFIRMING:]) if row else 0.0 for row in shared])
+    return np.array([_agreement(one, [(other,) for other in models if other is not one]) for one in models])
+
+
+def along_shared_axes(models: Sequence[Sequence[Model]]) -> list[Model]:
+    """Each model along those of its axes that share most factors with the others, along any of theirs.
+
+    `models` has every model along each of its sets of axes, its own first. Independence alone does not decide: axes
+    that are an accident of one model are not found again in another.
+    """
+    chosen = []
+    for candidates in models:
+        others = [other for other in models if other is not candidates]
+        chosen.append(max(candidates, key=lambda one: _agreement(one, others)))  # the first of equals
+    return chosen
+
+
+def _agreement(model: Model, others: Sequence[Sequence[Model]]) -> float:
+    """The number of factors that it shares with the two others with which it shares most, along any of their axes."""
+    shared = [max(_shared(_correlations(model, one)) for one in candidates) for candidates in others]
+    return float(np.mean(sorted(shared)[-CONFIRMING:])) if shared else 0.0
 
 
 def _shared(matrix: Array) -> float:
@@ -111,17 +141,9 @@ def _second(values: Sequence[Array], count: int) -> Array:
     return np.asarray(np.sort(values, 0)[-min(CONFIRMING, len(values))])
 
 
-def ranks(model: Model) -> Array:
-    """The active latents as ranks of mean 0 and variance 1: (n, active)."""
-    from scipy.stats import rankdata
-
-    table = rankdata(model.codes[:, model.active], axis=0)
-    return np.asarray((table - table.mean(0)) / np.maximum(table.std(0), 1e-12))
-
-
 def _correlations(left: Model, right: Model) -> Array:
     """Absolute rank correlations of active latents: (left, right)."""
-    return np.asarray(np.abs(ranks(left).T @ ranks(right)) / len(left.codes))
+    return np.asarray(np.abs(left.ranks.T @ right.ranks) / len(left.codes))
 
 
 def _multiple_correlations(left: Model, right: Model) -> Array:
@@ -129,7 +151,7 @@ def _multiple_correlations(left: Model, right: Model) -> Array:
 
     R² is adjusted for the number of latents: few pictures are fitted by chance.
     """
-    targets, inputs = ranks(left), ranks(right)
+    targets, inputs = left.ranks, right.ranks
     count, width = inputs.shape
     if not width or count <= width + 1:
         return np.zeros(targets.shape[1])
