@@ -305,8 +305,12 @@ def test_many_threads_on_one_folder_run_each_job_once(tmp_path: Path) -> None:
 
 # Progress
 
+Bars = tuple[list[tuple[float, str]], list[float]]
 
-def test_a_long_job_counts_for_more_than_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+@pytest.fixture
+def bars(monkeypatch: pytest.MonkeyPatch) -> Bars:
+    """What progress bars are told, and their totals."""
     shown, totals = list[tuple[float, str]](), list[float]()
 
     @contextlib.contextmanager
@@ -315,6 +319,22 @@ def test_a_long_job_counts_for_more_than_a_short_one(tmp_path: Path, monkeypatch
         yield lambda amount, note: shown.append((amount, note))
 
     monkeypatch.setattr("unbraid.jobs.schedule.progress", record)
+    return shown, totals
+
+
+def test_what_was_done_before_the_jobs_that_are_asked_for_is_not_counted(tmp_path: Path, bars: Bars) -> None:
+    first, other = Note("first"), Note("other")
+    run([first], tmp_path)
+    bars[0].clear()
+    run([Note("next", (first, other))], tmp_path)
+    assert bars[0][0] == (0.0, "0 of 2 done")
+    assert bars[0][-1][1] == "2 of 2 done"
+
+
+def test_a_long_job_counts_for_more_than_a_short_one(
+    tmp_path: Path, bars: Bars, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, totals = bars
     monkeypatch.setattr(Note, "seconds", property(lambda job: 90.0 if job.label == "long" else 5.0))
     run([Note("long"), Note("a"), Note("b")], tmp_path)
     assert totals == [100.0]

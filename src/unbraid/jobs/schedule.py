@@ -151,21 +151,23 @@ def run(
     Several calls may work on one folder at once: each job is done by the process that takes its lease, and if that
     dies, by another. `label` is the caption of the progress bar; `say` gets each message for the user.
     """
-    study, plan = StudyFolder(out), ordered(jobs)
+    study, plan = StudyFolder(out), ordered(given := list(jobs))
+    asked = {job.id for job in given}
     for file in keep(keys_in(plan), study.out):  # for workers elsewhere, and in case the files change meanwhile
         say(f"your {file} changed since this study ran: what was made with it is run again")
     _inspect(study, plan, thorough, say)
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))
     queue = _Queue(study, plan, say)
-    weights = {job.id: max(job.seconds, LEAST) for job in plan}  # one job may take as long as a hundred others
+    counted = [job for job in plan if job.id in asked or job.id not in queue.states]  # not what was done long before
+    weights = {job.id: max(job.seconds, LEAST) for job in counted}  # one job may take as long as a hundred others
     with progress(label, sum(weights.values()), unit="seconds", delay=0) as advance:
         shown = 0.0
         while True:
-            count = Counter(queue.states.values())
+            count = Counter(queue.states[id] for id in weights if id in queue.states)
             others = "".join(f", {count[name]} {name}" for name in FINISHED if name != "done" and count[name])
-            behind = sum(weights[id] for id in queue.states)
-            advance(behind - shown, note=f"{count['done']} of {len(plan)} done{others}")
+            behind = sum(weight for id, weight in weights.items() if id in queue.states)
+            advance(behind - shown, note=f"{count['done']} of {len(weights)} done{others}")
             shown = behind
             if not (queue.ready or queue.running or queue.elsewhere):
                 return tally(plan, study.out)
