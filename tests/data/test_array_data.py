@@ -15,7 +15,7 @@ import unbraid
 from unbraid.data import ArrayData, array_data, load
 from unbraid.data.wrappers.labelled import factor_labels
 from unbraid.errors import InputError
-from unbraid.pictures.sheets import contact_sheet
+from unbraid.pictures.contact_sheets import contact_sheet
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (30, 6, 8, 3), dtype=np.uint8)

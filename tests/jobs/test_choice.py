@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.examples.toy_jobs import run, tiny
-from unbraid.jobs.choice import Chosen, best_setting
+from unbraid.jobs.best_setting import best_setting
+from unbraid.jobs.choice import Chosen
 from unbraid.runs.run import Run
 
 NAN = math.nan

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
 from tests.examples.tiny_run import tiny
-from unbraid import report
 from unbraid.errors import InputError
 from unbraid.pictures import style
 from unbraid.pictures.names import better
@@ -515,7 +514,7 @@ def test_pictures_are_drawn_held_or_linked(tmp_path: Path, monkeypatch: pytest.M
         for kind in ("traversals", "reconstructions"):
             Image.new("L", (4, 4)).save(out / f"{kind}.png")
 
-    monkeypatch.setattr(report.runs, "show", show)
+    monkeypatch.setattr("unbraid.pictures.traversals.show", show)
     found = Page(write("t", [], runs, tmp_path, draw=2))
     assert drawn == ["run-0", "run-1"]
     assert found.data["notes"] == {"1": "there is no decoder"}

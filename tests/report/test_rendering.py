@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure as Drawing
 
 from unbraid.pictures import style
-from unbraid.report import Figure
+from unbraid.report import Figure, Section, page
 from unbraid.report.rendering import rendering
 
 
@@ -69,3 +73,23 @@ def test_a_fault_of_a_drawing_is_raised_and_a_death_is_not(monkeypatch: pytest.M
         assert "drawn all the same" in render(deadly).svg
         with pytest.raises(ValueError, match="nothing to draw"):
             render(bad)
+
+
+def test_files_for_papers_are_made_where_asked_for_or_runs_are_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = pd.DataFrame({"run": [str(tmp_path / "a"), str(tmp_path / "b")], "state": "done"})
+    sections = [Section("s", "", [Figure("f", "f", partial(panel, "words"))])]
+    for many, pdf, expected in [(3, None, True), (2, None, False), (2, True, True), (3, False, False)]:
+        monkeypatch.setattr(page, "MANY_RUNS", many)
+        out = tmp_path / f"{many}-{pdf}"
+        text = page.write("t", sections, runs, out, 0, pdf=pdf).read_text()
+        assert (out / "figures" / "f.pdf").exists() == expected
+        assert ('href="figures/f.pdf"' in text) == expected
+
+
+def test_processes_that_draw_do_without_torch() -> None:
+    """A third of a gigabyte, and a second, of each."""
+    program = "import sys, unbraid.report.rendering, unbraid.studies.assumptions.analysis; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"torch", "sklearn"} & set(done.stdout.split())

@@ -11,7 +11,7 @@ from unbraid.errors import InputError
 from unbraid.jobs.choice import Chosen
 from unbraid.jobs.training import Train
 from unbraid.methods import METHODS, method_class
-from unbraid.studies.assumptions.study import STRENGTHS
+from unbraid.studies.assumptions.strengths import STRENGTHS
 from unbraid.studies.comparison import STARTED, Comparison, Forecast, Speed, read_plan, sweep, typed, write_plan
 
 PLAN = Comparison(("beta_tc_vae", "factor_vae", "autoencoder"), ("dsprites", "shapes3d"), steps=300)

@@ -12,6 +12,7 @@ from unbraid.cli._tables import console, plain_table
 from unbraid.data import catalogue, files
 from unbraid.errors import InputError
 from unbraid.pictures import sheets
+from unbraid.pictures.contact_sheets import contact_sheet
 
 
 @click.group("data", cls=Group)
@@ -39,7 +40,7 @@ def list_sets() -> None:
 def show(name: str, resolution: int, seed: int, settings: tuple[str, ...], out: Path | None) -> None:
     """Write a contact sheet: random images, and one row per factor in which only that factor changes."""
     opened = catalogue.load(name, resolution, **dict(setting(text) for text in settings))
-    click.echo(sheets.save(sheets.contact_sheet(name, opened, seed), out or Path(f"{name}.png")))
+    click.echo(sheets.save(contact_sheet(name, opened, seed), out or Path(f"{name}.png")))
 
 
 @command.command("get")

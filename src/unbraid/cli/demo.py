@@ -20,6 +20,7 @@ from unbraid.data import catalogue
 from unbraid.explorer import explore
 from unbraid.jobs.training import Train
 from unbraid.pictures import sheets
+from unbraid.pictures.contact_sheets import contact_sheet
 from unbraid.pictures.traversals import show
 from unbraid.progress import progress
 from unbraid.runs.run import Run
@@ -111,5 +112,5 @@ def _follow(models: Mapping[Future[list[Path]], Path], steps: int) -> None:
 
 def _draw(names: Iterable[str], path: Path) -> Path:
     """Data sets on one page, as small as the models see them: the first time, larger ones take half a minute."""
-    drawn = [sheets.contact_sheet(name, catalogue.load(name, SHARED["resolution"]), columns=10) for name in names]
+    drawn = [contact_sheet(name, catalogue.load(name, SHARED["resolution"]), columns=10) for name in names]
     return sheets.save(sheets.beside(drawn, columns=2), path)

@@ -25,6 +25,7 @@ from unbraid.studies import report_results, write_report
 @click.option(
     "--choose-by", metavar="SCORE", help="The score that chooses a method's settings.  [default: mig, or the first]"
 )
+@click.option("--pdf/--no-pdf", default=None, help="Figures also as PDF files.  [default: for fewer than 3,000 runs]")
 @click.option("--results", metavar="SCALE|DIR", help="FOLDER is a study: the page of results kept with it, or in DIR.")
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
 @click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
@@ -38,6 +39,7 @@ def command(
     explore: int,
     baseline: str | None,
     choose_by: str | None,
+    pdf: bool | None,
     results: str | None,
     keep: Path | None,
     file: Path | None,
@@ -48,15 +50,16 @@ def command(
     makes the page of a study from the table that is kept with it, without running anything; instead of a scale it takes
     a folder that --keep or `unbraid import` wrote.
     """
+    workers = os.cpu_count() or 1
     if results is not None:
         if keep is not None:
             raise InputError("--results reads what --keep wrote; give one of them")
-        click.echo(report_results(str(folder), results, out or Path(f"{folder}-{Path(results).name}-report"), readme))
+        target = out or Path(f"{folder}-{Path(results).name}-report")
+        click.echo(report_results(str(folder), results, target, readme, workers, pdf))
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    workers = os.cpu_count() or 1
     path = write_report(
-        folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file, say, workers
+        folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file, say, workers, pdf
     )
     click.echo(path)

@@ -152,7 +152,7 @@ def list_studies() -> None:
     table = plain_table("study", "scale", "jobs", "core hours, about", "title")
     for name in STUDIES:
         opened = open_study(name)
-        for scale in opened.scales:
+        for scale in opened.scales():
             jobs = ordered(opened.jobs(scale))
             hours = sum(job.seconds for job in jobs) / 3600
             about = f"{hours:,.2f}" if hours < 10 else f"{hours:,.0f}"

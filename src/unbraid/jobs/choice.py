@@ -11,28 +11,13 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import InputError
+from unbraid.jobs.best_setting import best_setting
 from unbraid.jobs.training import Train
 from unbraid.pictures.names import better
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 
 Array = np.ndarray[Any, Any]
-
-
-def best_setting(scores: Array, higher: bool = True) -> int | None:
-    """The setting with the best mean score, of scores (settings, seeds): the first of several; None of no scores.
-
-    A setting of which a model is missing, because it diverged for example, is taken only if all of them lack one.
-
-    >>> best_setting(np.array([[0.1, 0.2], [0.5, math.nan], [0.3, 0.2]]))
-    2
-    """
-    finite = np.isfinite(scores)
-    counts = finite.sum(1)
-    if not counts.any():
-        return None
-    means = np.where(finite, scores, 0).sum(1) / np.maximum(counts, 1)
-    return int(np.where(counts == counts.max(), means if higher else -means, -np.inf).argmax())
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from unbraid.arguments import checked
 from unbraid.data import FactorData
 from unbraid.errors import InputError, nearest
 from unbraid.metrics import Protocol, score
+from unbraid.pictures.contact_sheets import contact_sheet
 from unbraid.pictures.matrices import save_matrices
 from unbraid.pictures.names import direction
-from unbraid.pictures.sheets import contact_sheet
 from unbraid.pictures.traversals import show
 from unbraid.runs.run import Run
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError, nearest
-from unbraid.jobs.choice import best_setting
+from unbraid.jobs.best_setting import best_setting
 from unbraid.own import label
 from unbraid.pictures.names import better, data_name, data_order, method_name, metric_name
 from unbraid.report.estimates import Array, Estimate, average, difference, known, mean

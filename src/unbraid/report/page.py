@@ -48,17 +48,20 @@ def write(
     draw: int = 12,
     explorers: Mapping[str, Path] | None = None,
     workers: int = 1,
+    pdf: bool | None = None,
 ) -> Path:
     """Write `out/report.html` with the figures beside it, and give its path.
 
     `runs` is what `load_runs` gives. A run whose folder has traversals.png and reconstructions.png opens them; of those
     that are done and have none, up to `draw` get them now. A run with an explorer.html in its folder links to it, or
-    to the page that `explorers` has for its folder. The figures of very many runs are drawn by `workers` processes.
+    to the page that `explorers` has for its folder. The figures of very many runs are drawn by `workers` processes,
+    and as PDF files only if `pdf` asks for them: they take as long as the page.
     """
     out = Path(out)
     runs = runs.reset_index(drop=True) if "run" in runs else runs
     figures = [item for section in sections for item in section.items if isinstance(item, Figure)]
-    with rendering(figures, Dots.of(runs).rows, workers if len(runs) >= MANY_RUNS else 1) as render:
+    many = len(runs) >= MANY_RUNS
+    with rendering(figures, Dots.of(runs).rows, workers if many else 1, not many if pdf is None else pdf) as render:
         page = _Page(out, render)
         table = page.runs(runs, draw, explorers or {})
         body = "".join(page.section(section) for section in sections) + page.titled("Runs", table)
@@ -191,9 +194,10 @@ class _Page:
         self.names.add(item.name)
         title, file, size = html.escape(item.title), "", ""
         if isinstance(item, Figure):
-            file = f"figures/{item.name}.pdf"
             figure = self.render(item)
-            self.save(file, lambda part: part.write_bytes(figure.pdf))
+            if (pdf := figure.pdf) is not None:
+                file = f"figures/{item.name}.pdf"
+                self.save(file, lambda part: part.write_bytes(pdf))
             size = f' style="--size:{figure.width}px"'
             body = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{figure.svg}</div>'
         elif isinstance(item, Picture):

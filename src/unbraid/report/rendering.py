@@ -1,4 +1,4 @@
-"""The figures of a page as SVG and PDF, drawn one after another or by several processes."""
+"""The figures of a page as SVG, and as PDF where asked for, drawn one after another or by several processes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from unbraid.report import drawings
 from unbraid.report.parts import Figure
 
 MANY_RUNS = 3_000
-"""From so many runs on, processes that draw are worth their start."""
-MOST_WORKERS = 4  # each holds the table of runs: a third of a gigabyte for 12,600
+"""From so many runs on, processes that draw are worth their start, and PDF files are made only where asked for."""
+MOST_WORKERS = 4  # each holds the table of runs
 SHARES = 2  # lists of figures per process: a list goes to one process, together with the table it is drawn from
 
 
@@ -22,7 +22,7 @@ class Rendered:
     """A figure as the page has it, and its file."""
 
     svg: str
-    pdf: bytes
+    pdf: bytes | None
     width: int
     """Pixels at its own size."""
 
@@ -31,12 +31,14 @@ Render = Callable[[Figure], Rendered]
 
 
 @contextmanager
-def rendering(figures: Sequence[Figure], runs_of: drawings.RunsOf, workers: int = 1) -> Iterator[Render]:
+def rendering(
+    figures: Sequence[Figure], runs_of: drawings.RunsOf, workers: int = 1, pdf: bool = True
+) -> Iterator[Render]:
     """What renders these figures: one at a time, or by `workers` processes that begin at once with all of them."""
     prefixes = {figure.name: f"svg{number}-" for number, figure in enumerate(figures, 1)}
 
     def here(figure: Figure) -> Rendered:
-        return _render(figure, prefixes[figure.name], runs_of)
+        return _render(figure, prefixes[figure.name], runs_of, pdf)
 
     workers = min(workers, MOST_WORKERS, len(figures))
     if workers < 2:
@@ -47,7 +49,7 @@ def rendering(figures: Sequence[Figure], runs_of: drawings.RunsOf, workers: int 
         for start in range(SHARES * workers):
             share = list(figures[start :: SHARES * workers])
             names = [figure.name for figure in share]
-            futures |= dict.fromkeys(names, executor.submit(_render_all, share, prefixes, runs_of))
+            futures |= dict.fromkeys(names, executor.submit(_render_all, share, prefixes, runs_of, pdf))
 
         def elsewhere(figure: Figure) -> Rendered:
             try:
@@ -59,12 +61,12 @@ def rendering(figures: Sequence[Figure], runs_of: drawings.RunsOf, workers: int 
 
 
 def _render_all(
-    figures: Sequence[Figure], prefixes: Mapping[str, str], runs_of: drawings.RunsOf
+    figures: Sequence[Figure], prefixes: Mapping[str, str], runs_of: drawings.RunsOf, pdf: bool
 ) -> dict[str, Rendered]:
-    return {figure.name: _render(figure, prefixes[figure.name], runs_of) for figure in figures}
+    return {figure.name: _render(figure, prefixes[figure.name], runs_of, pdf) for figure in figures}
 
 
-def _render(figure: Figure, prefix: str, runs_of: drawings.RunsOf) -> Rendered:
+def _render(figure: Figure, prefix: str, runs_of: drawings.RunsOf, pdf: bool) -> Rendered:
     with drawings.laid_out(figure.drawn()) as laid_out:
-        pdf = drawings.pdf(laid_out)
-        return Rendered(drawings.svg(laid_out, prefix, figure.title, runs_of), pdf, drawings.width(laid_out))
+        file = drawings.pdf(laid_out) if pdf else None
+        return Rendered(drawings.svg(laid_out, prefix, figure.title, runs_of), file, drawings.width(laid_out))

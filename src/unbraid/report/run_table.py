@@ -33,7 +33,7 @@ from unbraid.errors import InputError
 from unbraid.jobs.results import Results, flat, read_results
 from unbraid.pictures.names import data_name, data_order
 from unbraid.runs.folder import Folder, job_folders
-from unbraid.runs.run import Run
+from unbraid.runs.record import RunRecord
 from unbraid.runs.table import by_column, load_runs, run_row
 
 Array = np.ndarray[Any, Any]
@@ -89,7 +89,7 @@ class RunTable:
             except InputError as error:
                 faults.append(str(error))
             if (path / "config.json").exists():
-                row = run_row(Run(path)) | _of_job(job)
+                row = run_row(RunRecord(path)) | _of_job(job)
                 rows.append(row)
                 by_id[str(job.get("id", path.name.rpartition("-")[2]))] = row
                 needs += [(row, str(name)) for name in job.get("needs", ())][:1]
@@ -290,7 +290,7 @@ def _made(path: Path, job: Mapping[str, Any], model: Mapping[str, Any]) -> dict[
     run = path / str(model.get("run", ""))
     if not run.resolve().is_relative_to(path.resolve()):
         return {"run": str(path), "kind": job.get("kind"), "state": "damaged", "reason": f"a model outside: {run}"}
-    row = run_row(Run(run)) if model and (run / "config.json").exists() else {}
+    row = run_row(RunRecord(run)) if model and (run / "config.json").exists() else {}
     faults = Folder(path).faults()
     state = {"state": "damaged", "reason": faults[0]} if faults else Folder(path).state
     standing = {name: state.get(name) for name in ("state", "reason", "seconds")}

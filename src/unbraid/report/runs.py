@@ -13,10 +13,9 @@ import pandas as pd
 
 from unbraid.errors import InputError, printable
 from unbraid.pictures.names import better
-from unbraid.pictures.traversals import show
 from unbraid.report.numbers import digits, numeric, plain
 from unbraid.runs.names import read_names
-from unbraid.runs.run import Run
+from unbraid.runs.record import RunRecord
 
 Values = list[float | int | str | None]
 
@@ -108,6 +107,9 @@ def pictures(folder: Path, out: Path | None = None, make: bool = False) -> tuple
         return paths, ""
     if not make:
         return {}, ""
+    from unbraid.pictures.traversals import show  # with PyTorch, which a page of finished pictures does not need
+    from unbraid.runs.run import Run
+
     try:
         show(Run(folder), out=own)
     except Exception as error:  # the run may be anybody's: its fault is noted, and the page is made without it
@@ -135,7 +137,7 @@ def latents(folder: Path) -> tuple[dict[str, str], str]:
     """The names that people gave to a run's latents in the names.json of its folder, and why it cannot be read."""
     path = folder / "names.json"
     try:
-        return (read_names(path, Run(folder).config.id) if path.name in files_in(folder) else {}), ""
+        return (read_names(path, RunRecord(folder).config.id) if path.name in files_in(folder) else {}), ""
     except InputError as error:
         return {}, _local(str(error), folder)
 

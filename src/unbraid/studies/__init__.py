@@ -1,6 +1,7 @@
 """The papers' studies by name. Each is a folder that reads in a few minutes:
 
-    study.py      TITLE, the settings at each scale (SCALES), `jobs(scale)`
+    __init__.py   TITLE
+    study.py      the settings at each scale (SCALES), `jobs(scale)`
     jobs.py       kinds of job of its own, where it has any
     models.py     from the folder to a table, from the table to arrays
     analysis.py   `table(folder)` and `report(table)`: tables, verdicts; claims.py where the claims are many
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from unbraid.data.reading import one_line
@@ -47,7 +49,7 @@ class Study:
 
     name: str
     title: str
-    scales: Sequence[str]
+    scales: Callable[[], Sequence[str]]
     jobs: Callable[[str], list[Job]]
     table: Callable[[Path], RunTable]
     report: Callable[[RunTable], list[Section] | None]
@@ -80,7 +82,10 @@ def open_study(name: str) -> Study:
         return _from_source(Source.read(path))
     if name not in STUDIES:
         raise InputError(f"there is no study '{name}'{nearest(name, STUDIES)}; a path to a Python file works too")
-    module = importlib.import_module(f"unbraid.studies.{name}.study")
+    package = importlib.import_module(f"unbraid.studies.{name}")
+
+    def plan() -> ModuleType:  # brings PyTorch, which a report does not need
+        return importlib.import_module(f"unbraid.studies.{name}.study")
 
     def table(folder: Path) -> RunTable:
         runs: RunTable = importlib.import_module(f"unbraid.studies.{name}.analysis").table(folder)
@@ -90,9 +95,15 @@ def open_study(name: str) -> Study:
         sections: list[Section] = importlib.import_module(f"unbraid.studies.{name}.analysis").report(runs)
         return sections
 
-    results = Path(str(module.__file__)).parent / "results"
-    jobs = _jobs(module.jobs, tuple(module.SCALES))
-    return Study(name, module.TITLE, tuple(module.SCALES), jobs, table, report, results=results)
+    def scales() -> tuple[str, ...]:
+        return tuple(plan().SCALES)
+
+    def jobs(scale: str) -> list[Job]:
+        planned: list[Job] = plan().jobs(scale)
+        return planned
+
+    results = Path(str(package.__file__)).parent / "results"
+    return Study(name, package.TITLE, scales, _jobs(jobs, scales), table, report, results=results)
 
 
 def _comparison(folder: Path) -> Study:
@@ -100,7 +111,7 @@ def _comparison(folder: Path) -> Study:
 
     plan = comparison.read_plan(folder)
     return Study(
-        COMPARISON, plan.title, ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
+        COMPARISON, plan.title, lambda: ("",), lambda scale: plan.jobs(), comparison.table, lambda runs: None,
         baseline=plan.baseline or plan.methods[1], chosen_by=plan.chosen_by,
     )  # fmt: skip
 
@@ -132,7 +143,7 @@ def _from_source(source: Source) -> Study:
         return given
 
     title = str(getattr(module, "TITLE", path.stem))
-    return Study(path.name, title, scales, _jobs(jobs, scales), table, report, (source,))
+    return Study(path.name, title, lambda: scales, _jobs(jobs, lambda: scales), table, report, (source,))
 
 
 def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]:
@@ -163,10 +174,10 @@ def study_in(folder: Path, file: Path | None = None) -> tuple[Study | None, str]
     return _from_source(source), note if changed else ""
 
 
-def _jobs(function: Callable[[str], Sequence[Job]], scales: Sequence[str]) -> Callable[[str], list[Job]]:
+def _jobs(function: Callable[[str], Sequence[Job]], scales: Callable[[], Sequence[str]]) -> Callable[[str], list[Job]]:
     def jobs(scale: str) -> list[Job]:
-        if scale not in scales:
-            raise InputError(f"there is no scale '{scale}'{nearest(scale, scales)}")
+        if scale not in (known := scales()):
+            raise InputError(f"there is no scale '{scale}'{nearest(scale, known)}")
         return list(function(scale))
 
     return jobs
@@ -196,6 +207,7 @@ def write_report(
     file: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
     workers: int = 1,
+    pdf: bool | None = None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
@@ -205,11 +217,11 @@ def write_report(
 
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
-    with sliders, in the report's own folder too. The figures of very many runs are drawn by `workers` processes.
+    with sliders, in the report's own folder too. The figures of very many runs are drawn by `workers` processes,
+    and as PDF files only if `pdf` asks for them.
     """
     from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable
-    from unbraid.report.searches import results, search_sections
 
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder")
@@ -222,12 +234,14 @@ def write_report(
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
         if readme is not None:
             raise InputError(f"{folder} holds no study; only a study's report has verdicts for a README")
+        from unbraid.report.searches import results, search_sections
+
         runs = RunTable.of_runs(folder)
         explorers = _explorers(runs, out, explore)
         if (own := search_sections(folder)) is not None:
-            return write(folder.resolve().name, own, results(runs.frame), out, draw, explorers)
+            return write(folder.resolve().name, own, results(runs.frame), out, draw, explorers, pdf=pdf)
         sections = overview(runs.frame, out, draw, baseline, chosen_by)
-        return write(folder.resolve().name, sections, runs.frame, out, 0, explorers)
+        return write(folder.resolve().name, sections, runs.frame, out, 0, explorers, workers, pdf)
     study, note = study_in(folder, file)
     if note:
         say(note)
@@ -242,7 +256,7 @@ def write_report(
     if own is None and readme is not None:
         raise InputError(f"{folder} holds a study without a report of its own, and so without verdicts for a README")
     if own is None:
-        return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers)
+        return write(title, overview(runs.frame, out, draw, *choice), runs.frame, out, 0, explorers, workers, pdf)
     assert study is not None
     sections = _with_comparison(study, runs, own, *choice)
     _put_verdicts(sections, readme)
@@ -251,7 +265,7 @@ def write_report(
 
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
-    return write(title, sections, runs.frame, out, draw, explorers, workers)
+    return write(title, sections, runs.frame, out, draw, explorers, workers, pdf)
 
 
 def _with_comparison(
@@ -297,7 +311,9 @@ def _explorers(runs: RunTable, out: Path, count: int) -> dict[str, Path]:
     return pages
 
 
-def report_results(name: str, scale: str, out: Path, readme: Path | None = None) -> Path:
+def report_results(
+    name: str, scale: str, out: Path, readme: Path | None = None, workers: int = 1, pdf: bool | None = None
+) -> Path:
     """The page of a study from the results that were kept, without a run."""
     from unbraid.report import write
 
@@ -305,7 +321,7 @@ def report_results(name: str, scale: str, out: Path, readme: Path | None = None)
     runs = study.kept(scale)
     sections = _with_comparison(study, runs, study.report(runs) or [])
     _put_verdicts(sections, readme)
-    return write(f"{study.title} ({Path(scale).name})", sections, runs.frame, out, 0)
+    return write(f"{study.title} ({Path(scale).name})", sections, runs.frame, out, 0, workers=workers, pdf=pdf)
 
 
 def _put_verdicts(sections: Sequence[Section], readme: Path | None) -> None:

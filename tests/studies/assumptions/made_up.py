@@ -11,7 +11,7 @@ import pandas as pd
 
 from unbraid.report.run_table import RunTable
 from unbraid.studies.assumptions.models import METRICS, Models
-from unbraid.studies.assumptions.study import SIX, STRENGTHS
+from unbraid.studies.assumptions.strengths import SIX, STRENGTHS
 
 
 def chance(*key: object) -> float:

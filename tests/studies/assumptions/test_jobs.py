@@ -15,7 +15,8 @@ from unbraid.jobs.study_folder import StudyFolder
 from unbraid.jobs.training import Train
 from unbraid.report.run_table import RunTable
 from unbraid.studies.assumptions.jobs import Entangle, Reconstruct, explained, noise_kept
-from unbraid.studies.assumptions.study import SCALES, SIX, STRENGTHS, jobs
+from unbraid.studies.assumptions.strengths import SIX, STRENGTHS
+from unbraid.studies.assumptions.study import SCALES, jobs
 
 
 def scream(factors: torch.Tensor, seed: int) -> torch.Tensor:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from unbraid.methods import METHODS
-from unbraid.studies.assumptions.study import STRENGTHS
+from unbraid.studies.assumptions.strengths import STRENGTHS
 
 PAGES = Path(__file__).parents[3] / "docs" / "methods"
 

@@ -108,5 +108,5 @@ def test_where_a_population_lives_is_no_part_of_what_it_is() -> None:
 
 def test_it_is_a_study_of_the_command_line() -> None:
     study = open_study("population")
-    assert set(study.scales) == {"smoke", "desk", "paper"}
+    assert set(study.scales()) == {"smoke", "desk", "paper"}
     assert "rPU-VAE" in study.title

@@ -16,7 +16,7 @@ import pandas as pd
 
 from unbraid.report.estimates import Array
 from unbraid.report.run_table import RunTable
-from unbraid.studies.assumptions.study import SIX, STRENGTHS
+from unbraid.studies.assumptions.strengths import SIX, STRENGTHS
 
 METRICS = {
     "beta_vae_score": "BetaVAE",

@@ -13,7 +13,6 @@ from unbraid.jobs.training import Train
 from unbraid.studies.contrastive.jobs import Probe, Rotate
 
 Settings = Mapping[str, Any]
-TITLE = "Unsupervised disentanglement without autoencoding: pitfalls and future directions"
 DATA = "mnist_stl10"
 VARIANTS = ("dc_bc", "dc_dl")  # section 3.1 and appendix A.4
 

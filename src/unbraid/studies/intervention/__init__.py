@@ -1,1 +1,3 @@
 """Unsupervised disentanglement learning by intervention: the study."""
+
+TITLE = "Unsupervised disentanglement learning by intervention"

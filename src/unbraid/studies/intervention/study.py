@@ -16,7 +16,6 @@ from unbraid.studies.intervention.jobs import Examine, Tuned
 Settings = Mapping[str, Any]
 _NONE: Settings = MappingProxyType({})
 
-TITLE = "Unsupervised disentanglement learning by intervention"
 GAMMAS = (10.0, 40.0)  # of FactorVAE, tables 1 to 3
 # Beyond the paper: the loss without each of its parts.
 ABLATIONS: Mapping[str, Settings] = {

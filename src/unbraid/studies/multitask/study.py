@@ -19,7 +19,6 @@ Settings = Mapping[str, Any]
 _NONE: Settings = MappingProxyType({})
 HELD_OUT = 0.1  # of the rows, for testing
 
-TITLE = "On the relationship between disentanglement and multi-task learning"
 
 # the paper's protocol on a third of the rows
 DESK = Protocol("multitask_desk", PROTOCOLS["multitask"].metrics, train=3_500, test=1_500, seconds=5.5)

@@ -14,7 +14,7 @@ import pandas as pd
 from unbraid.pictures.names import method_name
 from unbraid.report.estimates import Array
 from unbraid.report.run_table import RunTable, numbers
-from unbraid.studies.assumptions.study import STRENGTHS
+from unbraid.studies.assumptions.strengths import STRENGTHS
 from unbraid.studies.population.jobs import BY_UDR, RPU, Base
 from unbraid.studies.population.study import FEW, SIX
 

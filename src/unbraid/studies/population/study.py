@@ -19,11 +19,10 @@ from unbraid.search.hyperparameters import Hyperparameter
 from unbraid.search.reduction import ReductionConfig
 from unbraid.search.rules import PopulationConfig
 from unbraid.search.spaces import search_space
-from unbraid.studies.assumptions.study import STRENGTHS
+from unbraid.studies.assumptions.strengths import STRENGTHS
 from unbraid.studies.population.jobs import Base, Evolve, Match, Recursive
 
 Settings = Mapping[str, Any]
-TITLE = "Robust disentanglement of a few factors at a time using rPU-VAE"
 SIX = ("beta_tc_vae", "beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae")  # in figure 4's order
 FEW = "few_label_vae"
 MEASURED: ProtocolLike = {"mig": {}, "dci": {}}  # section 2.4, as disentanglement_lib computes them
