@@ -272,10 +272,17 @@ class Search:
             pace = pace or self.measure(count)
             if self.stages and self._missing(self.stages[-1]):
                 pace = self._train(self.stages[-1], pool, pace)
-            while (stage := self._next(budget, pace)) is not None:
+            while (stage := self._timed_next(budget, pace)) is not None:
                 self.stages.append(stage)
                 self._save()
                 pace = self._train(stage, pool, pace)
+
+    def _timed_next(self, budget: float, pace: Pace) -> Stage | None:
+        """`_next`; comparing models takes time too."""
+        begun = time.monotonic()
+        stage = self._next(budget, pace)
+        self.seconds += time.monotonic() - begun
+        return stage
 
     def _next(self, budget: float, pace: Pace) -> Stage | None:
         """The next stage, or None when there is no time for one, or nothing to train."""
