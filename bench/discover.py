@@ -4,7 +4,7 @@ Each folder has four continuous factors: `shapes` a disc with its position, size
 horizon and a block; `digits` scikit-learn's handwritten digits with position, slant and size. For each hidden factor
 the best rank correlation (Spearman's, absolute) with a column of `factors.csv` is printed, beside the minutes that were
 asked for and those that it took. A hue goes round in a circle, and no single latent can follow it: it is judged by the
-multiple correlation of its sine and cosine with the best two columns.
+multiple correlation of its sine and cosine with the best two columns, or with those of an angle.
 
     python bench/discover.py --minutes 20 --out /tmp/pictures
 """
@@ -112,7 +112,9 @@ def judge(found: pd.DataFrame, hidden: pd.DataFrame) -> dict[str, float]:
     for factor in hidden.columns.drop("file"):
         values = joined[factor].to_numpy()
         if factor in CIRCLES:
-            scores[factor] = max((round_correlation(values, pair) for pair in combinations(columns, 2)), default=0.0)
+            angles = [joined[name].to_numpy() * np.pi / 180 for name in found.columns if name.startswith("circle")]
+            pairs = [*combinations(columns, 2), *((np.cos(angle), np.sin(angle)) for angle in angles)]
+            scores[factor] = max((round_correlation(values, pair) for pair in pairs), default=0.0)
         else:
             scores[factor] = max((abs(float(spearmanr(values, column)[0])) for column in columns), default=0.0)
     return scores

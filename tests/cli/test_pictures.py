@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from PIL import Image
 
 import unbraid
@@ -18,7 +19,7 @@ from unbraid.cli import _engine
 from unbraid.data import load
 from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
-from unbraid.explorer.discovered import write_results
+from unbraid.explorer.discovered import NamedFactor, circles_of, factor_table, page, write_results
 from unbraid.runs.run import Run
 from unbraid.search import discovery, shared_factors
 from unbraid.search.axes import independent_axes
@@ -212,6 +213,27 @@ def test_a_model_along_other_axes_is_kept_as_an_ordinary_run(trained: tuple[Path
     assert pd.read_csv(run.folder.parent / "codes.csv")["factor 2"].to_numpy() == pytest.approx(
         expected[:, 0], abs=1e-3
     )
+
+
+def test_a_circle_has_an_angle_in_the_table_and_a_card_on_the_page(trained: tuple[Path, pd.DataFrame]) -> None:
+    run = Run(trained[0])
+    data = load("image_folder", 16, path=str(run.folder.parent / "pictures"), channels=1)
+    assert isinstance(data, Pictures)
+    turns = np.arange(60) / 60
+    values = {0: np.cos(2 * np.pi * turns), 2: np.sin(2 * np.pi * turns), 1: np.linspace(-1, 1, 60) ** 3}
+    factors = [NamedFactor(f"factor_{n}", Factor(z, 1.0, 0.9), values[z]) for n, z in enumerate((0, 1, 2), 1)]
+    codes = np.column_stack([values[z] for z in range(3)])
+    (circle,) = circles_of(factors, codes)
+    assert circle.name == "circle_1_3"
+    table = factor_table(factors, data.files, [circle])
+    assert list(table.columns) == ["file", "factor_1", "factor_2", "factor_3", "circle_1_3", "extreme"]
+    steps = np.diff(np.unwrap(table["circle_1_3"].to_numpy(), period=360))
+    assert np.abs(steps) == pytest.approx(np.full(59, 6.0), abs=0.2)
+    found = discovery.Discovery(run, Member(2.0, 0), [one.factor for one in factors], 4, 3_000, 0.0, 60.0, 60)
+    text = page(found, factors, torch.from_numpy(codes).float(), run.method(), data, run, [], [circle])
+    assert "Factors 1 and 3: a circle" in text
+    around = circle.around()
+    assert np.diff(np.unwrap(circle.degrees[around], period=360)) == pytest.approx(np.full(8, 40.0), abs=6)
 
 
 def test_too_few_pictures_are_refused(tmp_path: Path, here: Here) -> None:

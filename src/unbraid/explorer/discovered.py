@@ -25,9 +25,10 @@ from unbraid.explorer.page import page_of
 from unbraid.methods import Method
 from unbraid.pictures.neighbours import neighbours
 from unbraid.pictures.sheets import tiles
-from unbraid.pictures.traversals import traverse
+from unbraid.pictures.traversals import to_bytes, traverse
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
+from unbraid.search.circles import Circle, find_circles
 from unbraid.search.discovery import COMPARED, Discovery
 from unbraid.search.shared_factors import Factor
 from unbraid.training.representation import encode_all, represent
@@ -62,6 +63,35 @@ class NamedFactor:
         return self.order[:count], self.order[::-1][:count].copy()
 
 
+@dataclass(frozen=True)
+class NamedCircle:
+    """Two factors that go round in a circle, and the angle of each picture in degrees."""
+
+    name: str
+    title: str
+    circle: Circle
+    degrees: Array
+
+    def around(self) -> Array:
+        """The pictures nearest to evenly spaced angles."""
+        wanted = np.arange(STRIP) * 360 / STRIP
+        away = np.abs((self.degrees[:, None] - wanted + 180) % 360 - 180)
+        return np.asarray(away.argmin(0))
+
+
+def circles_of(factors: Sequence[NamedFactor], codes: Array) -> list[NamedCircle]:
+    """The circles among the factors of codes (n, d)."""
+    numbers = {one.factor.latent: number for number, one in enumerate(factors, 1)}
+    named = []
+    for circle in find_circles(codes, list(numbers)):
+        first, second = sorted(numbers[latent] for latent in circle.columns)
+        degrees = 360 * circle.angles(codes)
+        named.append(
+            NamedCircle(f"circle_{first}_{second}", f"Factors {first} and {second}: a circle", circle, degrees)
+        )
+    return named
+
+
 def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequence[str] = ()) -> list[Path]:
     """Write `factors.csv`, `model/` and `page.html`, and give their paths. `notes` are lines about the pictures."""
     method = discovery.method()
@@ -73,17 +103,20 @@ def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequen
     ]
     names = {f"z{one.factor.latent}": one.title for one in factors}
     model = _keep(discovery, method, data, out / "model", names)
-    table = factor_table(factors if discovery.trusted else [], data.files)
+    circles = circles_of(factors if discovery.trusted else [], codes.numpy())
+    table = factor_table(factors if discovery.trusted else [], data.files, circles)
     with replacing(out / "factors.csv") as part:
         table.to_csv(part, index=False)
-    text = page(discovery, factors, codes, method, data, model, notes)
+    text = page(discovery, factors, codes, method, data, model, notes, circles)
     with replacing(out / "page.html") as part:
         part.write_text(text, encoding="utf-8")
     return [out / "factors.csv", model.folder, out / "page.html"]
 
 
-def factor_table(factors: Sequence[NamedFactor], names: Sequence[str]) -> pd.DataFrame:
-    """One row per picture: `file`, each factor, and in `extreme` the factors of which it is an extreme case."""
+def factor_table(
+    factors: Sequence[NamedFactor], names: Sequence[str], circles: Sequence[NamedCircle] = ()
+) -> pd.DataFrame:
+    """One row per picture: `file`, each factor, the angles of circles, and of which factors it is an extreme case."""
     columns: dict[str, Any] = {"file": list(names)}
     marks: list[list[str]] = [[] for _ in names]
     for one in factors:
@@ -91,6 +124,7 @@ def factor_table(factors: Sequence[NamedFactor], names: Sequence[str]) -> pd.Dat
         for rows, word in zip(one.ends(), ("lowest", "highest"), strict=True):
             for row in rows:
                 marks[row].append(f"{one.name} {word}")
+    columns |= {one.name: np.round(one.degrees, 1) for one in circles}
     columns["extreme"] = ["; ".join(words) for words in marks]
     return pd.DataFrame(columns)
 
@@ -120,6 +154,7 @@ def page(
     data: Pictures,
     model: Run,
     notes: Sequence[str],
+    circles: Sequence[NamedCircle],
 ) -> str:
     """The page as text: factors in order of trust, sliders, neighbours, and what was skipped."""
     middle = codes.mean(0)
@@ -147,7 +182,8 @@ def page(
         policy=policy[1],
         about="".join(f"<p>{html.escape(line)}</p>" for line in about),
         advice="".join(f"<li>{html.escape(line)}</li>" for line in discovery.advice()),
-        factors="".join(_card(one, middle, method, data) for one in factors),
+        factors="".join(_card(one, middle, method, data) for one in factors)
+        + "".join(_circle(one, middle, method, data) for one in circles),
         neighbours=_neighbours(factors, codes, data),
         sliders=html.escape(sliders, quote=True),
         skipped=_skipped(data),
@@ -159,9 +195,8 @@ def _card(one: NamedFactor, middle: Tensor, method: Method, data: Pictures) -> s
     low, high = one.ends()
     bounds = np.quantile(one.values, [0.01, 0.99])
     strip = traverse(method, middle, one.factor.latent, torch.linspace(float(bounds[0]), float(bounds[1]), STRIP))
-    rows = [("decoded, low to high", strip), ("lowest", data.images_at(low)), ("highest", data.images_at(high))]
-    pictures = "".join(
-        f"<figure>{_image(images, words)}<figcaption>{words}</figcaption></figure>" for words, images in rows
+    pictures = _rows(
+        ("decoded, low to high", strip), ("lowest", data.images_at(low)), ("highest", data.images_at(high))
     )
     title = html.escape(one.title.capitalize())
     return (
@@ -170,11 +205,29 @@ def _card(one: NamedFactor, middle: Tensor, method: Method, data: Pictures) -> s
     )
 
 
+def _circle(one: NamedCircle, middle: Tensor, method: Method, data: Pictures) -> str:
+    """A card of a circle: what is drawn on the way round, and real pictures at the same angles."""
+    points = torch.from_numpy(one.circle.points(np.arange(STRIP) / STRIP)).to(middle.dtype)
+    codes = middle.repeat(STRIP, 1)
+    codes[:, list(one.circle.columns)] = points
+    drawn = to_bytes(method.decode(codes))
+    pictures = _rows(("decoded, once round", drawn), ("pictures at these angles", data.images_at(one.around())))
+    facts = f"one factor that goes round, as a hue or a direction does; its angle is {one.name} in factors.csv"
+    return f'<section class="card"><h2>{one.title}</h2><p class="facts">{facts}</p>{pictures}</section>'
+
+
 def _trust(factor: Factor) -> str:
     if factor.alone or not factor.trusted:
         confirmed = "confirmed by other models" if factor.alone else "not confirmed by other models"
         return f"agreement {factor.trust:.2f}: {confirmed}"
     return f"agreement {factor.mixed:.2f} together with other latents: other models hold it in another mixture"
+
+
+def _rows(*rows: tuple[str, Tensor]) -> str:
+    """Rows of pictures, each with its words below."""
+    return "".join(
+        f"<figure>{_image(images, words)}<figcaption>{words}</figcaption></figure>" for words, images in rows
+    )
 
 
 def _image(images: Tensor, words: str) -> str:
