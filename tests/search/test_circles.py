@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from unbraid.search.circles import find_circles
+from unbraid.errors import InputError
+from unbraid.search.circles import find_circles, read_circles, write_circles
 
 RNG = np.random.default_rng(0)
 
@@ -55,3 +58,30 @@ def test_no_latent_is_in_two_circles() -> None:
     rings = [ring(RNG.uniform(0, 1, 2000)) for _ in range(2)]
     circles = find_circles(np.hstack(rings), range(4))
     assert sorted(circle.columns for circle in circles) == [(0, 1), (2, 3)]
+
+
+def test_circles_are_kept_and_read_again(tmp_path: Path) -> None:
+    codes = ring(RNG.uniform(0, 1, 500))
+    (circle,) = find_circles(codes, [0, 1])
+    assert read_circles(tmp_path, 2) == {}
+    write_circles(tmp_path, {"hue": circle})
+    assert read_circles(tmp_path, 2)["hue"].angles(codes) == pytest.approx(circle.angles(codes))
+    with pytest.raises(InputError, match="the circle 'hue' has latent 1; there are 1"):
+        read_circles(tmp_path, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[]", "is not a file of circles"),
+        ('{"hue": 3}', "is not a file of circles"),
+        ('{"hue": {"columns": [0, 0], "centre": [0, 0], "radii": [1, 1], "start": 0}}', "two latents"),
+        ('{"hue": {"columns": [0, 1], "centre": [0, 1e999], "radii": [1, 1], "start": 0}}', "two numbers"),
+        ('{"hue": {"columns": [0, 1], "centre": [0, 0], "radii": [1, 0], "start": 0}}', "two numbers above 0"),
+        ('{"hue": {"columns": [0, 1], "centre": [0, 0], "radii": [1, 1], "start": 7}}', "a number from 0 to 1"),
+    ],
+)
+def test_a_file_of_circles_that_is_none_is_refused(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / "circles.json").write_text(content)
+    with pytest.raises(InputError, match=words):
+        read_circles(tmp_path, 2)

@@ -16,6 +16,7 @@ from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
 from unbraid.runs.latents import columns, latents_of
 from unbraid.runs.run import Run
+from unbraid.search.circles import read_circles
 from unbraid.training.device import resolve_device
 from unbraid.training.representation import encode_all
 
@@ -41,7 +42,7 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
 
     An .npy has one row per image and all latents, in the order of the data set, rows that were held out included: what
     `train … --codes` reads. A .csv or .parquet has one column per latent that says something, with the names that
-    people gave them, and the name of each picture's file.
+    people gave them, the angles of circles that `discover` found, and the name of each picture's file.
     """
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"--out is {out}; expected a name that ends in {', '.join(SUFFIXES)}")
@@ -56,7 +57,9 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
         return
     chosen = [latent for latent in latents_of(trained) if everything or latent.active]
     label = {"file": list(data.files)} if data.files else {"row": np.arange(len(codes))}
-    table = pd.DataFrame({**label, **columns(codes, chosen)})
+    circles = read_circles(trained.folder, codes.shape[1])
+    angles = {name: np.round(360 * circle.angles(codes.numpy()), 1) for name, circle in circles.items()}
+    table = pd.DataFrame({**label, **columns(codes, chosen), **angles})
     with written(out) as part:
         if out.suffix.lower() == ".csv":
             table.to_csv(part, index=False)

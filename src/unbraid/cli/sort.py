@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import torch
+from torch import Tensor
 
 from unbraid.cli._files import beside
 from unbraid.cli._group import PATH
@@ -17,6 +18,7 @@ from unbraid.errors import InputError
 from unbraid.pictures.sheets import Strip, save, sheet
 from unbraid.runs.latents import find_latent, latents_of
 from unbraid.runs.run import Run
+from unbraid.search.circles import read_circles
 from unbraid.training.representation import encode_all
 
 COLUMNS, ROWS = 12, 10  # of a contact sheet
@@ -24,7 +26,12 @@ COLUMNS, ROWS = 12, 10  # of a contact sheet
 
 @click.command("sort")
 @click.argument("folder", type=PATH)
-@click.option("--by", required=True, metavar="FACTOR", help="The factor or latent, such as factor_1, z3 or its name.")
+@click.option(
+    "--by",
+    required=True,
+    metavar="FACTOR",
+    help="Such as factor_1, z3, circle_4_5 or a name you gave.",
+)
 @click.option("--model", type=PATH, help="The run that encodes them.  [default: FOLDER-factors/model]")
 @click.option("--links", type=PATH, help="Make a folder of links to the pictures, named in this order, instead.")
 @click.option("--out", type=PATH, help="The picture to write.  [default: sorted-FACTOR.png beside the model]")
@@ -36,21 +43,29 @@ def command(folder: Path, by: str, model: Path | None, links: Path | None, out: 
     what it is.
     """
     run = Run(model or beside(folder, "-factors") / "model")
-    latent = find_latent(latents_of(run), by)
     data = pictures_for(run, folder)
-    values = encode_all(run.method(), data)[:, latent.index]
+    name, values = _values(run, data, by)
     order = values.argsort(stable=True)
     if links is not None:
         click.echo(_link(folder, data, order.tolist(), links))
         return
-    target = out or run.folder.parent / f"sorted-{latent.name.replace(' ', '_').replace(os.sep, '_')}.png"
+    target = out or run.folder.parent / f"sorted-{name.replace(' ', '_').replace(os.sep, '_')}.png"
     shown = order[torch.linspace(0, len(order) - 1, min(len(order), COLUMNS * ROWS)).round().long()]
     strips = [
         Strip(f"{float(values[rows[0]]):.2f}", data.images_at(rows), f"to {float(values[rows[-1]]):.2f}")
         for rows in torch.split(shown, COLUMNS)
     ]
-    title = f"{len(data):,} pictures by {latent.name}"
+    title = f"{len(data):,} pictures by {name}"
     click.echo(save(sheet(title, "from the lowest value to the highest, row by row", strips), target))
+
+
+def _values(run: Run, data: Pictures, by: str) -> tuple[str, Tensor]:
+    """The name of a factor, a latent or a circle, and its value for each picture: of a circle the angle in degrees."""
+    latents = latents_of(run)
+    if (circle := read_circles(run.folder, len(latents)).get(by)) is not None:
+        return by, torch.from_numpy(360 * circle.angles(encode_all(run.method(), data).numpy()))
+    latent = find_latent(latents, by)
+    return latent.name, encode_all(run.method(), data)[:, latent.index]
 
 
 def _link(folder: Path, data: Pictures, order: list[int], links: Path) -> str:

@@ -28,7 +28,7 @@ from unbraid.pictures.sheets import tiles
 from unbraid.pictures.traversals import to_bytes, traverse
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
-from unbraid.search.circles import Circle, find_circles
+from unbraid.search.circles import Circle, find_circles, write_circles
 from unbraid.search.discovery import COMPARED, Discovery
 from unbraid.search.shared_factors import Factor
 from unbraid.training.representation import encode_all, represent
@@ -102,8 +102,8 @@ def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequen
         for number, factor in enumerate(shown, 1)
     ]
     names = {f"z{one.factor.latent}": one.title for one in factors}
-    model = _keep(discovery, method, data, out / "model", names)
     circles = circles_of(factors if discovery.trusted else [], codes.numpy())
+    model = _keep(discovery, method, data, out / "model", names, {one.name: one.circle for one in circles})
     table = factor_table(factors if discovery.trusted else [], data.files, circles)
     with replacing(out / "factors.csv") as part:
         table.to_csv(part, index=False)
@@ -129,7 +129,14 @@ def factor_table(
     return pd.DataFrame(columns)
 
 
-def _keep(discovery: Discovery, method: Method, data: Pictures, target: Path, names: dict[str, str]) -> Run:
+def _keep(
+    discovery: Discovery,
+    method: Method,
+    data: Pictures,
+    target: Path,
+    names: dict[str, str],
+    circles: dict[str, Circle],
+) -> Run:
     """The run without what only its next stage needs, along the factors' axes and with their names; whole or absent."""
     part = target.with_name(f"{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -141,6 +148,8 @@ def _keep(discovery: Discovery, method: Method, data: Pictures, target: Path, na
         copy.finish(method, represent(method, data, samples=COMPARED))
         copy.seal(turned=True)  # training alone does not give these weights
     Folder(part).write_json("names", {copy.config.id: names})
+    if circles:
+        write_circles(part, circles)
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
     return Run(target)

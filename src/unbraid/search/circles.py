@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from unbraid.data.atomic import replacing
+from unbraid.data.reading import read_json
+from unbraid.data.schema import COUNT, NUMBER, Kind, check, listed
+from unbraid.errors import InputError
+from unbraid.runs.folder import unlinked
 
 Array = np.ndarray[Any, Any]
 ROUND = 0.22  # spread of the radius, as a share of it, up to which a cloud of points is a circle; a square has 0.37
@@ -72,3 +80,44 @@ def _sparsest(angles: Array) -> float:
     smooth = counts + np.roll(counts, 1) + np.roll(counts, -1)
     empty = np.flatnonzero(smooth == smooth.min())
     return float((empty[len(empty) // 2] + 0.5) / BINS)
+
+
+FILE = "circles.json"  # in a run's folder
+_PAIR = Kind("two numbers", lambda value: listed(NUMBER).holds(value) and len(value) == 2 and np.isfinite(value).all())
+_CIRCLE = {
+    "columns": Kind("two latents", lambda value: listed(COUNT).holds(value) and len(set(value)) == len(value) == 2),
+    "centre": _PAIR,
+    "radii": Kind("two numbers above 0", lambda value: _PAIR.holds(value) and min(value) > 0),
+    "start": Kind("a number from 0 to 1", lambda value: NUMBER.holds(value) and 0 <= value <= 1),
+}
+
+
+def write_circles(folder: Path, circles: Mapping[str, Circle]) -> None:
+    """Keep the circles of a run by name."""
+    record = {
+        name: {
+            "columns": [int(column) for column in one.columns], "centre": one.centre.tolist(),
+            "radii": one.radii.tolist(), "start": one.start,
+        }
+        for name, one in circles.items()
+    }  # fmt: skip
+    with replacing(folder / FILE) as part:
+        part.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def read_circles(folder: Path, latents: int) -> dict[str, Circle]:
+    """The circles of a run with so many latents, by name; none where none were kept."""
+    path = unlinked(folder / FILE)
+    if not path.exists():
+        return {}
+    record = read_json(path)
+    if not isinstance(record, dict) or not all(isinstance(one, dict) for one in record.values()):
+        raise InputError(f"{path} is not a file of circles; expected an object of objects")
+    circles = {}
+    for name, one in record.items():
+        check(path, one, _CIRCLE)
+        if max(one["columns"]) >= latents:
+            raise InputError(f"{path}: the circle '{name}' has latent {max(one['columns'])}; there are {latents}")
+        across, up = one["columns"]
+        circles[name] = Circle((across, up), np.array(one["centre"]), np.array(one["radii"]), float(one["start"]))
+    return circles
