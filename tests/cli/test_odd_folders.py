@@ -156,3 +156,19 @@ def test_what_may_not_be_read_is_named(tmp_path: Path, here: Here, monkeypatch: 
     assert done.returncode == 0, done.stderr
     assert "11 colour pictures" in done.stderr
     assert "2 files could not be read" in done.stderr
+
+
+def test_pictures_that_lose_their_details_are_named(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fine stripes are grey at 32 pixels; broad ones are not."""
+    monkeypatch.setattr(discovery, "seconds_per_step", lambda *_: 0.01)
+    rng = np.random.default_rng(0)
+    for name, side in (("fine", 64), ("broad", 8)):
+        (tmp_path / name).mkdir()
+        for number in range(12):
+            pixels = rng.integers(0, 256, (side, side, 3), dtype=np.uint8)
+            Image.fromarray(pixels).resize((128, 128), Image.Resampling.NEAREST).save(tmp_path / name / f"{number}.png")
+    words = "of what differs between pictures of 64 pixels is lost at 32; --resolution 64 keeps it"
+    assert words in here("discover", "fine", "--forecast").stderr
+    assert words not in here("discover", "broad", "--forecast").stderr

@@ -15,7 +15,7 @@ from unbraid.cli._engine import ENGINE, started
 from unbraid.cli._files import beside
 from unbraid.cli._group import PATH, say
 from unbraid.data import catalogue
-from unbraid.data.sets.image_folder import Pictures
+from unbraid.data.sets.image_folder import Pictures, lost_detail
 from unbraid.errors import InputError, printable
 from unbraid.explorer.discovered import write_results
 from unbraid.search.discovery import (
@@ -31,6 +31,8 @@ from unbraid.search.discovery import (
 )
 
 LEAST = 10  # pictures
+SAMPLED = 64  # pictures in which lost details are looked for
+DETAIL = 0.1  # of what differs between pictures: losing more is worth a line
 DARK = 8  # of 255: a picture whose brightest pixel is below this is black
 
 
@@ -66,7 +68,7 @@ def command(
         raise InputError(f"--minutes is {minutes:g}; expected at least 1")
     begun = time.monotonic()
     data = _pictures(folder, resolution)
-    notes = describe(data)
+    notes = [*describe(data), *_lost(folder, data)]
     for line in notes:
         say(line)
     assert data.opened is not None
@@ -129,6 +131,19 @@ def describe(data: Pictures) -> list[str]:
     return lines
 
 
+def _lost(folder: Path, data: Pictures) -> list[str]:
+    """That another resolution would show much more, where it would: a line, or none."""
+    side = data.image_shape[1]
+    names = data.files[:: max(1, len(data.files) // SAMPLED)][:SAMPLED] if folder.is_dir() else ()
+    share = lost_detail([folder / name for name in names], side)
+    if share < DETAIL:
+        return []
+    return [
+        f"details: {share:.0%} of what differs between pictures of {2 * side} pixels is lost at {side}; --resolution "
+        f"{2 * side} keeps it, and takes about four times as long for as many steps"
+    ]
+
+
 def _plan(search: Search, minutes: float, pace: Pace) -> str:
     """What will be done, and how long it takes."""
     setup, used = search.setup, (search.seconds - search.loading) / 60 if search.stages else 0.0
@@ -140,9 +155,10 @@ def _plan(search: Search, minutes: float, pace: Pace) -> str:
     strengths = f"{len(setup.strengths)} strengths" if len(setup.strengths) > 1 else f"β {setup.strengths[0]:g}"
     who = f"half of them continue, the best {kept}" if kept < count else "all continue"
     return (
-        f"about {minutes - used:.0f} minutes{again}: {count} models of {setup.method} at {strengths} on {pace.workers} "
-        f"workers, {1000 * pace.step:.0f} ms a step; {who} to about {steps:,.0f} steps. Ctrl-C stops it with the best "
-        "so far"
+        f"about {minutes - used:.0f} minutes{again}: {count} models of {setup.method} at {strengths}, network "
+        f"{setup.settings['network']}, on {pace.workers} workers, {1000 * pace.step:.0f} ms a step; {who} to about "
+        f"{steps:,.0f} steps. It ends with factors.csv, model and page.html in {search.study.out}; Ctrl-C stops it "
+        "with the best so far"
     )
 
 

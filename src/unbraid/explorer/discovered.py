@@ -176,13 +176,11 @@ def page(
     about = [
         f"{discovery.models} models, the best with β {discovery.member.strength:g} and {discovery.steps:,} steps, in "
         f"{discovery.seconds / 60:.0f} minutes.",
-        *(
-            ["The latents of the model are turned to be independent: other models agree with these axes more."]
-            if discovery.axes is not None
-            else []
-        ),
-        *notes,
+        f"{len(discovery.factors)} of its {codes.shape[1]} latents say something.",
     ]
+    if discovery.axes is not None:
+        about.append("They are turned to be independent: other models agree with these axes more.")
+    about += notes
     source = files("unbraid.explorer")
     return Template(source.joinpath("discovered.html").read_text(encoding="utf-8")).substitute(
         style=source.joinpath("results.css").read_text(encoding="utf-8"),

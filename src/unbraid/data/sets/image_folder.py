@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from PIL import Image, ImageOps
 from torch import Generator, Tensor
+from torch.nn.functional import interpolate
 
 from unbraid.data.array_data import ArrayData, as_bytes
 from unbraid.data.cache import Array
@@ -174,6 +175,23 @@ def pixels_of(picture: Image.Image, resolution: int, channels: int, largest: flo
         picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
     fitted = square(picture.convert("L" if channels == 1 else "RGB"), resolution)
     return fitted.reshape(resolution, resolution, channels)
+
+
+def lost_detail(paths: Sequence[Path], resolution: int) -> float:
+    """The share of what differs between pictures of twice this side that is lost at this side; 0 of small ones."""
+    fine, coarse = [], []
+    for path in paths:
+        with suppress(InputError), picture(path, path.name) as image:
+            upright = ImageOps.exif_transpose(image)
+            if min(upright.size) >= 2 * resolution:
+                fine.append(pixels_of(upright, 2 * resolution, 3).astype(float))
+                coarse.append(pixels_of(upright, resolution, 3).astype(float))
+    if len(fine) < 2:
+        return 0.0
+    exact = torch.from_numpy(np.stack(fine)).permute(0, 3, 1, 2)
+    enlarged = interpolate(torch.from_numpy(np.stack(coarse)).permute(0, 3, 1, 2), scale_factor=2, mode="bilinear")
+    differing = float((exact - exact.mean(0)).square().sum())
+    return float((exact - enlarged).square().sum()) / differing if differing else 0.0
 
 
 def _deep(picture: Image.Image) -> bool:
