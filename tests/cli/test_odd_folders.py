@@ -161,7 +161,7 @@ def test_what_may_not_be_read_is_named(tmp_path: Path, here: Here, monkeypatch: 
 def test_pictures_that_lose_their_details_are_named(
     tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fine stripes are grey at 32 pixels; broad ones are not."""
+    """Noise of 2 pixels is grey at a quarter of the size; noise of 16 is not."""
     monkeypatch.setattr(discovery, "seconds_per_step", lambda *_: 0.01)
     rng = np.random.default_rng(0)
     for name, side in (("fine", 64), ("broad", 8)):
@@ -169,6 +169,12 @@ def test_pictures_that_lose_their_details_are_named(
         for number in range(12):
             pixels = rng.integers(0, 256, (side, side, 3), dtype=np.uint8)
             Image.fromarray(pixels).resize((128, 128), Image.Resampling.NEAREST).save(tmp_path / name / f"{number}.png")
+    (tmp_path / "still").mkdir()
+    behind = np.asarray(Image.open(tmp_path / "fine" / "0.png")) // 2
+    for number in range(12):  # fine, but the same behind a broad stripe of light that moves
+        light = 120 * np.exp(-(((np.arange(128) - 10 * number) / 25) ** 2))
+        Image.fromarray(behind + light[:, None].astype(np.uint8)).save(tmp_path / "still" / f"{number}.png")
     words = "of what differs between pictures of 64 pixels is lost at 32; --resolution 64 keeps it"
     assert words in here("discover", "fine", "--forecast").stderr
     assert words not in here("discover", "broad", "--forecast").stderr
+    assert words not in here("discover", "still", "--forecast").stderr

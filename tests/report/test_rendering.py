@@ -82,14 +82,14 @@ def test_files_for_papers_are_made_where_asked_for_or_runs_are_few(
     sections = [Section("s", "", [Figure("f", "f", partial(panel, "words"))])]
     for many, pdf, expected in [(3, None, True), (2, None, False), (2, True, True), (3, False, False)]:
         monkeypatch.setattr(page, "MANY_RUNS", many)
-        out = tmp_path / f"{many}-{pdf}"
+        out = tmp_path / "page"  # the same each time: a file of an earlier page would show something else
         text = page.write("t", sections, runs, out, 0, pdf=pdf).read_text()
         assert (out / "figures" / "f.pdf").exists() == expected
         assert ('href="figures/f.pdf"' in text) == expected
 
 
 def test_processes_that_draw_do_without_torch() -> None:
-    """A third of a gigabyte, and a second, of each."""
+    """It would cost each of them a second and a fifth of a gigabyte."""
     program = "import sys, unbraid.report.rendering, unbraid.studies.assumptions.analysis; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {"torch", "sklearn"} & set(done.stdout.split())

@@ -47,9 +47,19 @@ def test_log_variances_are_those_of_the_turned_gaussian_on_average() -> None:
     assert axes.logvar(logvar).mean(0) == pytest.approx(exact.mean(0))
 
 
-def test_one_latent_or_few_pictures_have_no_axes() -> None:
+def test_where_axes_cannot_be_estimated_there_are_none() -> None:
+    both = np.array([0, 1])
     assert independent_axes(SQUARE, np.zeros((2000, 2)), np.array([0])) is None
-    assert independent_axes(SQUARE[:20], np.zeros((20, 2)), np.array([0, 1])) is None
+    assert independent_axes(SQUARE[:20], np.zeros((20, 2)), both) is None
+    wide = RNG.normal(size=(60, 40))
+    assert independent_axes(wide, np.zeros((60, 40)), np.arange(40)) is None
+    constant = np.column_stack([SQUARE[:, 0], np.full(2000, 3.0)])
+    assert independent_axes(constant, np.zeros((2000, 2)), both) is None
+    for spoilt in (np.nan, np.inf):
+        codes = SQUARE.copy()
+        codes[7, 1] = spoilt
+        assert independent_axes(codes, np.zeros((2000, 2)), both) is None
+        assert independent_axes(SQUARE, np.where(np.arange(2) == 1, spoilt, np.zeros((2000, 2))), both) is None
 
 
 @pytest.mark.parametrize("network", nets.PAIRS)
@@ -104,6 +114,25 @@ def test_axes_that_others_share_are_chosen() -> None:
         [[model(SQUARE, seed), model(SQUARE @ turn, seed, other)] for seed, turn in enumerate(turns)]
     )
     assert [one.axes for one in found] == [None] * 3
+
+
+def test_axes_that_others_have_left_do_not_count() -> None:
+    """The first would be turned to meet an axis of the second, which keeps its own for the sake of the third."""
+    other = Axes(np.eye(2), np.zeros(2), np.zeros(2))
+    turn = SQUARE @ TURN
+    models = [
+        [model(SQUARE @ TURN[:, ::-1] * [1.0, 0.3] + 0.3 * turn, 0), model(turn, 0, other)],
+        [model(SQUARE, 1), model(turn, 1, other)],
+        [model(SQUARE, 2)],
+        [model(SQUARE, 3)],
+    ]
+    found = along_shared_axes(models)
+    assert [one.axes for one in found[1:]] == [None] * 3
+    for index, one in enumerate(found):  # no model would rather have others of its axes beside those
+        others = found[:index] + found[index + 1 :]
+        for candidate in models[index]:
+            gain = agreement([candidate, *others])[0] - agreement([one, *others])[0]
+            assert gain <= 0.1 + 1e-9
 
 
 def test_a_model_by_itself_keeps_its_own_axes() -> None:

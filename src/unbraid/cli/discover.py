@@ -134,8 +134,8 @@ def describe(data: Pictures) -> list[str]:
 def _lost(folder: Path, data: Pictures) -> list[str]:
     """That another resolution would show much more, where it would: a line, or none."""
     side = data.image_shape[1]
-    names = data.files[:: max(1, len(data.files) // SAMPLED)][:SAMPLED] if folder.is_dir() else ()
-    share = lost_detail([folder / name for name in names], side)
+    rows = np.linspace(0, len(data) - 1, min(len(data), SAMPLED)).astype(int)
+    share = lost_detail([folder / data.files[row] for row in rows] if folder.is_dir() else [], side)
     if share < DETAIL:
         return []
     return [

@@ -58,8 +58,11 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
     chosen = [latent for latent in latents_of(trained) if everything or latent.active]
     label = {"file": list(data.files)} if data.files else {"row": np.arange(len(codes))}
     circles = read_circles(trained.folder, codes.shape[1])
-    angles = {name: np.round(360 * circle.angles(codes.numpy()), 1) for name, circle in circles.items()}
-    table = pd.DataFrame({**label, **columns(codes, chosen), **angles})
+    angles = {name: circle.degrees(codes.numpy()) for name, circle in circles.items()}
+    named = columns(codes, chosen)
+    if both := named.keys() & angles.keys():
+        raise InputError(f"{min(both)} is a circle, and the name of a latent; give the latent another name")
+    table = pd.DataFrame({**label, **named, **angles})
     with written(out) as part:
         if out.suffix.lower() == ".csv":
             table.to_csv(part, index=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ COLUMNS, ROWS = 12, 10  # of a contact sheet
     "--by",
     required=True,
     metavar="FACTOR",
-    help="Such as factor_1, z3, circle_4_5 or a name you gave.",
+    help="The factor, such as factor_1, z3, circle_4_5 or a name you gave.",
 )
 @click.option("--model", type=PATH, help="The run that encodes them.  [default: FOLDER-factors/model]")
 @click.option("--links", type=PATH, help="Make a folder of links to the pictures, named in this order, instead.")
@@ -43,8 +44,9 @@ def command(folder: Path, by: str, model: Path | None, links: Path | None, out: 
     what it is.
     """
     run = Run(model or beside(folder, "-factors") / "model")
+    name, values_of = _factor(run, by)
     data = pictures_for(run, folder)
-    name, values = _values(run, data, by)
+    values = values_of(encode_all(run.method(), data))
     order = values.argsort(stable=True)
     if links is not None:
         click.echo(_link(folder, data, order.tolist(), links))
@@ -59,13 +61,15 @@ def command(folder: Path, by: str, model: Path | None, links: Path | None, out: 
     click.echo(save(sheet(title, "from the lowest value to the highest, row by row", strips), target))
 
 
-def _values(run: Run, data: Pictures, by: str) -> tuple[str, Tensor]:
-    """The name of a factor, a latent or a circle, and its value for each picture: of a circle the angle in degrees."""
+def _factor(run: Run, by: str) -> tuple[str, Callable[[Tensor], Tensor]]:
+    """The name of a factor, latent or circle, and what gives its values from codes; of a circle these are degrees."""
     latents = latents_of(run)
-    if (circle := read_circles(run.folder, len(latents)).get(by)) is not None:
-        return by, torch.from_numpy(360 * circle.angles(encode_all(run.method(), data).numpy()))
-    latent = find_latent(latents, by)
-    return latent.name, encode_all(run.method(), data)[:, latent.index]
+    circles = read_circles(run.folder, len(latents))
+    spoken = by.replace(" ", "_").casefold()
+    if spoken in circles:
+        return spoken, lambda codes: torch.from_numpy(circles[spoken].degrees(codes.numpy()))
+    latent = find_latent(latents, by, circles)
+    return latent.name, lambda codes: codes[:, latent.index]
 
 
 def _link(folder: Path, data: Pictures, order: list[int], links: Path) -> str:

@@ -72,11 +72,15 @@ class NamedCircle:
     circle: Circle
     degrees: Array
 
+    @property
+    def shown(self) -> Array:
+        """Angles in degrees, evenly spaced over those that occur: an arc is open somewhere."""
+        first, last = np.quantile(self.degrees, [0.005, 0.995])
+        return np.linspace(first, last, STRIP)
+
     def around(self) -> Array:
-        """The pictures nearest to evenly spaced angles."""
-        wanted = np.arange(STRIP) * 360 / STRIP
-        away = np.abs((self.degrees[:, None] - wanted + 180) % 360 - 180)
-        return np.asarray(away.argmin(0))
+        """The pictures nearest to these angles."""
+        return np.asarray(np.abs(self.degrees[:, None] - self.shown).argmin(0))
 
 
 def circles_of(factors: Sequence[NamedFactor], codes: Array) -> list[NamedCircle]:
@@ -85,7 +89,7 @@ def circles_of(factors: Sequence[NamedFactor], codes: Array) -> list[NamedCircle
     named = []
     for circle in find_circles(codes, list(numbers)):
         first, second = sorted(numbers[latent] for latent in circle.columns)
-        degrees = 360 * circle.angles(codes)
+        degrees = circle.degrees(codes)
         named.append(
             NamedCircle(f"circle_{first}_{second}", f"Factors {first} and {second}: a circle", circle, degrees)
         )
@@ -124,7 +128,7 @@ def factor_table(
         for rows, word in zip(one.ends(), ("lowest", "highest"), strict=True):
             for row in rows:
                 marks[row].append(f"{one.name} {word}")
-    columns |= {one.name: np.round(one.degrees, 1) for one in circles}
+    columns |= {one.name: one.degrees for one in circles}
     columns["extreme"] = ["; ".join(words) for words in marks]
     return pd.DataFrame(columns)
 
@@ -214,7 +218,7 @@ def _card(one: NamedFactor, middle: Tensor, method: Method, data: Pictures) -> s
 
 def _circle(one: NamedCircle, middle: Tensor, method: Method, data: Pictures) -> str:
     """A card of a circle: what is drawn on the way round, and real pictures at the same angles."""
-    points = torch.from_numpy(one.circle.points(np.arange(STRIP) / STRIP)).to(middle.dtype)
+    points = torch.from_numpy(one.circle.points(one.shown / 360)).to(middle.dtype)
     codes = middle.repeat(STRIP, 1)
     codes[:, list(one.circle.columns)] = points
     drawn = to_bytes(method.decode(codes))

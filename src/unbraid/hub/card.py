@@ -155,6 +155,8 @@ def _about_training(run: Run, state: Mapping[str, Any]) -> Iterable[tuple[str, s
     yield "seed", str(config.seed)
     yield "precision", config.precision
     yield "seconds", f"{state['seconds']:,.0f}" if "seconds" in state else ""
+    if state.get("turned"):
+        yield "axes", "turned after training, so that its latents are independent"
     yield "id", f"`{config.id}`, a hash of all that decides its numbers"
     versions = state.get("versions", {})
     yield "versions", _text(", ".join(f"{name} {number}" for name, number in versions.items()))

@@ -14,7 +14,7 @@ def best_setting(scores: Array, higher: bool = True) -> int | None:
 
     A setting of which a model is missing, because it diverged for example, is taken only if all of them lack one.
 
-    >>> best_setting(np.array([[0.1, 0.2], [0.5, math.nan], [0.3, 0.2]]))
+    >>> best_setting(np.array([[0.1, 0.2], [0.5, np.nan], [0.3, 0.2]]))
     2
     """
     finite = np.isfinite(scores)

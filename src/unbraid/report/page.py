@@ -55,7 +55,7 @@ def write(
     `runs` is what `load_runs` gives. A run whose folder has traversals.png and reconstructions.png opens them; of those
     that are done and have none, up to `draw` get them now. A run with an explorer.html in its folder links to it, or
     to the page that `explorers` has for its folder. The figures of very many runs are drawn by `workers` processes,
-    and as PDF files only if `pdf` asks for them: they take as long as the page.
+    and as PDF files only if `pdf` asks for them; those of fewer are, unless it is False.
     """
     out = Path(out)
     runs = runs.reset_index(drop=True) if "run" in runs else runs
@@ -198,6 +198,8 @@ class _Page:
             if (pdf := figure.pdf) is not None:
                 file = f"figures/{item.name}.pdf"
                 self.save(file, lambda part: part.write_bytes(pdf))
+            else:  # one of an earlier page would show something else
+                (self.out / f"figures/{item.name}.pdf").unlink(missing_ok=True)
             size = f' style="--size:{figure.width}px"'
             body = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{figure.svg}</div>'
         elif isinstance(item, Picture):

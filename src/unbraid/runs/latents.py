@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,12 +47,12 @@ def latents_of(run: Run) -> list[Latent]:
     ]  # fmt: skip
 
 
-def find_latent(latents: list[Latent], word: str) -> Latent:
-    """A latent by its name or its number: `size`, `z3`, `factor 1`, `factor_1`."""
+def find_latent(latents: list[Latent], word: str, others: Iterable[str] = ()) -> Latent:
+    """A latent by its name or its number: `size`, `z3`, `factor 1`, `factor_1`. `others` would be known too."""
     known = {latent.name: latent for latent in latents} | {f"z{latent.index}": latent for latent in latents}
     spoken = {name.replace("_", " ").casefold(): latent for name, latent in known.items()}
     if (latent := spoken.get(word.replace("_", " ").casefold())) is None:
-        raise InputError(f"there is no latent '{word}'{nearest(word, known)}")
+        raise InputError(f"there is no latent '{word}'{nearest(word, [*known, *others])}")
     return latent
 
 

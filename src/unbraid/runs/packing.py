@@ -17,7 +17,7 @@ from unbraid.runs.run import Run
 
 ROWS = 5_000
 """Codes that are kept, drawn at random."""
-_COPIED = ("scores.json", "train.jsonl", "names.json")
+_COPIED = ("scores.json", "train.jsonl", "names.json", "circles.json")
 
 
 def pack(run: Run, folder: Path, rows: int = ROWS, half: bool = False) -> Run:

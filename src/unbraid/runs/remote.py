@@ -34,6 +34,7 @@ LIMITS = {
     "scores.json": 16 << 20,
     "codes.npz": 1_000_000_000,
     "names.json": 1 << 20,
+    "circles.json": 1 << 20,
     "train.jsonl": 64 << 20,
 }
 """The files of a run that are fetched, and their largest sizes in bytes."""

@@ -19,7 +19,8 @@ from unbraid.methods import Method
 from unbraid.methods.vae import VAE
 
 Array = np.ndarray[Any, Any]
-FEWEST = 50  # pictures from which axes are estimated
+FEWEST = 50  # pictures from which axes are estimated, and as many for each five latents
+FLAT = 1e-6  # deviation of a latent that does not vary
 EXACT = 1e-4  # of the largest value, to which a turned model has to give the same pictures and the turned codes
 
 
@@ -50,16 +51,19 @@ class Axes:
 def independent_axes(codes: Array, logvar: Array, active: Array) -> Axes | None:
     """The axes along which the active latents are as independent as they can be; None for one latent or few pictures.
 
-    `codes` and `logvar` are (n, d). Each new axis has the number and the sign of the latent that is most like it, and
-    codes with their noise have a variance of 1, as the prior has; latents that are not active stay as they are.
+    None also where codes are not finite, or one does not vary. `codes` and `logvar` are (n, d). Each new axis has the
+    number and the sign of the latent that is most like it, and codes with their noise have a variance of 1, as the
+    prior has; latents that are not active stay as they are.
     """
     from sklearn.decomposition import FastICA
     from sklearn.exceptions import ConvergenceWarning
 
     count, latents = codes.shape
-    if len(active) < 2 or count < FEWEST:
-        return None
     known = codes[:, active].astype(float)
+    if len(active) < 2 or count < FEWEST * max(1.0, len(active) / 5):
+        return None
+    if not (np.isfinite(known).all() and np.isfinite(logvar).all() and known.std(0).min() > FLAT):
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # then as far as it came
         fitted = FastICA(whiten="unit-variance", random_state=0, max_iter=500).fit(known)
@@ -99,7 +103,7 @@ def turned(method: Method, axes: Axes) -> VAE | None:
     if not outward or outward[-1].weight.shape[0] != 2 * latents or outward[-1].bias is None or not inward:
         return None
     weight = _linear(inward[0], latents)
-    if weight is None:
+    if weight is None or np.linalg.cond(axes.matrix) > 1 / FLAT:
         return None
     matrix, origin, shares, width = (
         torch.from_numpy(part).to(weight.device) for part in (axes.matrix, axes.origin, axes.shares, axes.width)

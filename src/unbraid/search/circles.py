@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,7 +20,10 @@ from unbraid.runs.folder import unlinked
 
 Array = np.ndarray[Any, Any]
 ROUND = 0.22  # spread of the radius, as a share of it, up to which a cloud of points is a circle; a square has 0.37
+APART = 0.75  # of the spread that the same values have in a random order: corners of a square are as round in any
 OPEN = 0.5  # of a turn: an arc that leaves out more is a curve, not a circle
+HOLE = 0.1  # of a turn: other gaps are narrower, else they are clusters
+FEWEST = 200  # pictures in which a circle can be told from chance
 BINS = 36  # of the angles among which the sparsest is looked for
 
 
@@ -38,7 +42,12 @@ class Circle:
     def angles(self, codes: Array) -> Array:
         """Of codes (n, d): (n,)."""
         across, up = ((codes[:, list(self.columns)] - self.centre) / self.radii).T
-        return np.asarray((np.arctan2(up, across) / (2 * np.pi) - self.start) % 1.0)
+        turns = (np.arctan2(up, across) / (2 * np.pi) - self.start) % 1.0
+        return np.asarray(np.where(turns < 1, turns, 0.0))  # a tiny negative number is rounded to 1
+
+    def degrees(self, codes: Array) -> Array:
+        """The angles in degrees with one digit, below 360."""
+        return np.asarray(np.round(360 * self.angles(codes), 1) % 360)
 
     def points(self, angles: Array) -> Array:
         """The values of the two columns at these angles: (n, 2)."""
@@ -60,18 +69,25 @@ def _fit(codes: Array, pair: tuple[int, int]) -> tuple[float, Circle | None]:
     """The circle through two columns of equal spread, by least squares (Kåsa 1976), and the spread of its radius."""
     points = codes[:, list(pair)].astype(float)
     middle, scale = points.mean(0), points.std(0)
-    if len(points) < 3 or not scale.all():
+    if len(points) < FEWEST or not np.isfinite(points).all() or not scale.all():
         return np.inf, None
     points = (points - middle) / scale
-    *centre, _ = np.linalg.lstsq(np.column_stack([2 * points, np.ones(len(points))]), (points**2).sum(1), rcond=None)[0]
+    centre, radius, spread = _round(points)
     away = points - centre
-    radius = np.linalg.norm(away, axis=1)
-    spread = float(radius.std() / radius.mean())
     angles = np.sort(np.arctan2(away[:, 1], away[:, 0]) / (2 * np.pi) % 1.0)
-    gap = float(np.diff([*angles, angles[0] + 1]).max())
-    if spread > ROUND or gap > OPEN:
+    *_, second, widest = np.sort(np.diff([*angles, angles[0] + 1]))
+    shuffled = points.copy()
+    np.random.default_rng(0).shuffle(shuffled[:, 1])
+    if spread > min(ROUND, APART * _round(shuffled)[2]) or widest > OPEN or second > HOLE:
         return spread, None
-    return spread, Circle(pair, middle + scale * centre, scale * radius.mean(), _sparsest(angles))
+    return spread, Circle(pair, middle + scale * centre, scale * radius, _sparsest(angles))
+
+
+def _round(points: Array) -> tuple[Array, float, float]:
+    """The centre and radius of the circle through points (n, 2), and the spread of the radius as a share of it."""
+    *centre, _ = np.linalg.lstsq(np.column_stack([2 * points, np.ones(len(points))]), (points**2).sum(1), rcond=None)[0]
+    radius = np.linalg.norm(points - centre, axis=1)
+    return np.array(centre), float(radius.mean()), float(radius.std() / radius.mean())
 
 
 def _sparsest(angles: Array) -> float:
@@ -115,6 +131,8 @@ def read_circles(folder: Path, latents: int) -> dict[str, Circle]:
         raise InputError(f"{path} is not a file of circles; expected an object of objects")
     circles = {}
     for name, one in record.items():
+        if not re.fullmatch(r"circle_\d+_\d+", name):
+            raise InputError(f"{path} has a circle '{name}'; expected a name such as circle_1_2")
         check(path, one, _CIRCLE)
         if max(one["columns"]) >= latents:
             raise InputError(f"{path}: the circle '{name}' has latent {max(one['columns'])}; there are {latents}")

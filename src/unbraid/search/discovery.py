@@ -218,6 +218,7 @@ class Search:
         self.study = StudyFolder(out)
         self.stages: list[Stage] = []
         self._made: dict[tuple[Member, int], Train] = {}
+        self._seen: dict[Path, list[Model]] = {}
         self.seconds = self.budget = 0.0
         self._begin()
         self.seconds += loading
@@ -304,8 +305,10 @@ class Search:
             return tuple(self.setup.members)
         last = len(self.stages) - 1
         before = tuple(one for one in self.stages[-1].members if self.study.state(self.job(one, last)) == "done")
+        if len(before) <= wanted:
+            return before
         models = [model for model in self.latest() if model.member in before]
-        if len(before) <= wanted or len(models) < wanted:
+        if len(models) < wanted:
             return before
         shared = dict(zip((model.member for model in models), agreement(models), strict=True))
         kept = sorted(shared, key=lambda member: -shared[member])[:wanted]
@@ -385,7 +388,10 @@ class Search:
             trained = {member: self.job(member, index) for member in stage.members}
             jobs |= {member: job for member, job in trained.items() if self.study.state(job) == "done"}
         jobs = {member: job for member, job in jobs.items() if job.steps >= self.setup.trained}
-        models = [self._along_axes(member, Run(self.study.folder(job))) for member, job in jobs.items()]
+        for member, job in jobs.items():
+            if (folder := self.study.folder(job)) not in self._seen:  # a finished run does not change
+                self._seen[folder] = self._along_axes(member, Run(folder))
+        models = [self._seen[self.study.folder(job)] for job in jobs.values()]
         return along_shared_axes([candidates for candidates in models if len(candidates[0].active)])
 
     def _along_axes(self, member: Member, run: Run) -> list[Model]:

@@ -16,6 +16,8 @@ from unbraid.search.axes import Axes
 Array = np.ndarray[Any, Any]
 TRUSTED = 0.6  # rank correlation from which a latent of another model confirms one
 MIXED = 0.8  # multiple rank correlation from which the latents of another model together confirm one
+GAIN = 0.1  # factors that a model has to share more along other axes than along its own
+ROUNDS = 10  # in which models choose their axes
 CONFIRMING = 2  # other models that have to confirm a latent, where there are so many
 
 
@@ -91,16 +93,28 @@ def agreement(models: Sequence[Model]) -> Array:
 
 
 def along_shared_axes(models: Sequence[Sequence[Model]]) -> list[Model]:
-    """Each model along those of its axes that share most factors with the others, along any of theirs.
+    """Each model along those of its axes that share most factors with the others.
 
-    `models` has every model along each of its sets of axes, its own first. Independence alone does not decide: axes
-    that are an accident of one model are not found again in another.
+    `models` has every model along each of its sets of axes, its own first, which it leaves only for a gain. Each first
+    chooses beside the others along any of their axes, then beside those that they have chosen, until none changes.
+    Independence alone does not decide: axes that are an accident of one model are not found again in another.
     """
-    chosen = []
-    for candidates in models:
-        others = [other for other in models if other is not candidates]
-        chosen.append(max(candidates, key=lambda one: _agreement(one, others)))  # the first of equals
+    seen: list[Sequence[Model]] = list(models)
+    chosen: list[Model] = []
+    for _ in range(ROUNDS):
+        before = chosen
+        chosen = [_best(candidates, seen[:index] + seen[index + 1 :]) for index, candidates in enumerate(models)]
+        if chosen == before:
+            break
+        seen = [[one] for one in chosen]
     return chosen
+
+
+def _best(candidates: Sequence[Model], others: Sequence[Sequence[Model]]) -> Model:
+    """The first, or another that shares clearly more with the others."""
+    shared = [_agreement(one, others) for one in candidates]
+    best = int(np.argmax(shared))
+    return candidates[best] if shared[best] > shared[0] + GAIN else candidates[0]
 
 
 def _agreement(model: Model, others: Sequence[Sequence[Model]]) -> float:

@@ -218,7 +218,7 @@ def write_report(
     Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
     with sliders, in the report's own folder too. The figures of very many runs are drawn by `workers` processes,
-    and as PDF files only if `pdf` asks for them.
+    and as PDF files only if `pdf` asks for them; those of fewer are, unless it is False.
     """
     from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable

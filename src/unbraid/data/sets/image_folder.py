@@ -190,8 +190,9 @@ def lost_detail(paths: Sequence[Path], resolution: int) -> float:
         return 0.0
     exact = torch.from_numpy(np.stack(fine)).permute(0, 3, 1, 2)
     enlarged = interpolate(torch.from_numpy(np.stack(coarse)).permute(0, 3, 1, 2), scale_factor=2, mode="bilinear")
-    differing = float((exact - exact.mean(0)).square().sum())
-    return float((exact - enlarged).square().sum()) / differing if differing else 0.0
+    lost = exact - enlarged  # of which some may be in every picture, as a background is
+    total, missing = (float((part - part.mean(0)).square().sum()) for part in (exact, lost))
+    return missing / total if total else 0.0
 
 
 def _deep(picture: Image.Image) -> bool:
