@@ -13,6 +13,8 @@ import pytest
 from unbraid.errors import InputError
 from unbraid.report.claims import VERDICTS, Claim, Edition, Judged, Need, Rule, cases, data_sets, judge, seeds, summary
 from unbraid.report.estimates import Estimate, difference, mean, rank_correlation
+from unbraid.report.markdown import verdicts
+from unbraid.report.parts import Section
 
 UP, DOWN, UNSURE = Estimate(1, 0.5, 1.5), Estimate(-1, -1.5, -0.5), Estimate(0.1, -1, 1)
 UNKNOWN, BARE = Estimate(math.nan), Estimate(5)
@@ -50,6 +52,39 @@ def claim(numbers: Mapping[str, Estimate], rule: Rule = ABOVE, **options: Any) -
 def test_verdicts_of_rules(rule: Rule, estimates: list[Estimate], verdict: str) -> None:
     assert rule.verdict(estimates) == verdict
     assert verdict in VERDICTS
+
+
+@pytest.mark.parametrize(
+    ("side", "threshold", "interval", "printed", "stand"),
+    [
+        ("above", 0.0, (-1.0, 4.0), 10.0, "against"),  # direction unclear, but short of half of 10
+        ("above", 0.0, (-1.0, 6.0), 10.0, "unclear"),
+        ("above", 0.0, (1.0, 4.0), 10.0, "for"),  # small, but the claim is about its direction
+        ("above", 0.0, (-2.0, -1.0), 10.0, "against"),
+        ("above", 0.0, (-1.0, 4.0), -10.0, "unclear"),  # the paper's own number contradicts it
+        ("above", 0.0, (-1.0, 4.0), math.nan, "unclear"),
+        ("below", 0.0, (-4.0, 1.0), -10.0, "against"),
+        ("below", 0.0, (-6.0, 1.0), -10.0, "unclear"),
+        ("above", 1.0, (0.9, 1.7), 2.6, "against"),  # a ratio: half-way is 1.8
+        ("above", 1.0, (0.9, 1.9), 2.6, "unclear"),
+        ("within", 2.0, (-1.0, 3.0), 10.0, "unclear"),
+    ],
+)
+def test_an_effect_short_of_half_of_the_papers_speaks_against_it(
+    side: Any, threshold: float, interval: tuple[float, float], printed: float, stand: str
+) -> None:
+    entry = Estimate(sum(interval) / 2, *interval)
+    assert Rule("", side, threshold).stand(entry, printed) == stand
+
+
+def test_the_verdict_by_direction_alone_stands_beside() -> None:
+    numbers = {"a": Estimate(1.5, -1.0, 4.0, seeds=5)}
+    (judged,) = judge([claim(numbers, printed={"a": 10.0})], None)
+    assert (judged.verdict, judged.by_direction) == ("does not hold", "inconclusive")
+    assert "short of half of what the paper printed" in judged.why
+    assert "(by its direction alone: inconclusive)" in verdicts([Section("1", "", [judged])])
+    (judged,) = judge([claim(numbers, printed={"a": 3.0})], None)
+    assert (judged.verdict, judged.by_direction) == ("inconclusive", "")
 
 
 def test_rules_in_words() -> None:

@@ -68,10 +68,16 @@ class Rule:
         if self.side in ("within", "outside") and self.threshold <= 0:
             raise InputError(f"threshold is {self.threshold:g}; expected more than 0 for '{self.side}'")
 
-    def stand(self, entry: Estimate) -> str:
-        """`for` or `against` the claim where the whole interval says so, else `unclear`."""
+    def stand(self, entry: Estimate, printed: float = math.nan) -> str:
+        """`for` or `against` the claim where the whole interval says so, else `unclear`.
+
+        Against it is also an interval that stays short of half of what the paper printed, where that is given.
+        """
         if self.side in ("above", "below"):
-            side = entry.side(self.threshold)
+            side, sign = entry.side(self.threshold), 1 if self.side == "above" else -1
+            if side == "unclear" and sign * (printed - self.threshold) > 0:
+                short = entry.side((self.threshold + printed) / 2)
+                return "unclear" if short in ("unclear", self.side) else "against"
             return "unclear" if side == "unclear" else "for" if side == self.side else "against"
         inside = entry.low > -self.threshold and entry.high < self.threshold
         outside = entry.low > self.threshold or entry.high < -self.threshold
@@ -79,9 +85,11 @@ class Rule:
             return "unclear"
         return "for" if inside == (self.side == "within") else "against"
 
-    def verdict(self, estimates: Iterable[Estimate]) -> str:
-        """Of the estimates of all cases; inconclusive without any."""
-        stands = [self.stand(entry) for entry in estimates]
+    def verdict(self, estimates: Iterable[Estimate], printed: Iterable[float] = ()) -> str:
+        """Of the estimates of all cases, beside what the paper printed of each; inconclusive without any."""
+        given = list(estimates)
+        known = [*printed] or [math.nan] * len(given)
+        stands = [self.stand(entry, figure) for entry, figure in zip(given, known, strict=True)]
         needed = math.ceil(self.share * len(stands) - 1e-9)
         if stands and stands.count("for") >= needed:
             return HOLDS
@@ -173,6 +181,8 @@ class Judged:
     first_rule: str = ""
     seeds: int = 0
     """About how many would decide it, where it is inconclusive for want of seeds."""
+    by_direction: str = ""
+    """The verdict without regard to the size that the paper printed, where that is another."""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -201,30 +211,43 @@ class Claim(Generic[Table]):
     form: str = ".2f"
     """Of the numbers."""
     first_edition: Edition[Table] | None = None
+    printed: Mapping[str, float] = field(default_factory=dict)
+    """The size of an effect in the paper, by case: less than half of it is not what the paper saw."""
 
     def judge(self, table: Table) -> Judged:
         """The claim beside what the table says."""
+        judged = self._judge(table)
+        direction = replace(self, printed={})._judge(table).verdict if self.printed else judged.verdict
+        return judged if direction == judged.verdict else replace(judged, by_direction=direction)
+
+    def _judge(self, table: Table) -> Judged:
         numbers = dict(self.measure(table))
         verdict, remarks = self._verdict(self.rule, numbers, table)
         known = {case: entry for case, entry in numbers.items() if entry.known}
         note = "" if not known else self.note(table) if self.note else _sample(known)
-        ours = "; ".join(filter(None, [summary(known, self.rule, self.form), note]))
-        needed = self._seeds(numbers.values()) if verdict == INCONCLUSIVE and not remarks else 0
+        ours = "; ".join(filter(None, [summary(known, self.rule, self.form, self.printed), note]))
+        needed = self._seeds(numbers) if verdict == INCONCLUSIVE and not remarks else 0
         if needed:
             remarks.append(f"Inconclusive; if its numbers stay where they are, {in_words(needed)}")
         if needed > REACH:
             verdict = NOT_TESTABLE
             remarks.append(f"Not testable here: more than {REACH} seeds are out of reach")
-        why = ". ".join([self.rule.text(), *remarks])
+        size = ["An interval that stays short of half of what the paper printed speaks against it too"]
+        why = ". ".join([self.rule.text(), *(size if self.printed else []), *remarks])
         judged = Judged(self.words, self.paper, ours, verdict, why, self.key, self.section, numbers, seeds=needed)
         if self.first_edition is None:
             return judged
         rule, measure = self.first_edition.rule, self.first_edition.measure
-        first, _ = self._verdict(rule, numbers if measure is None else measure(table), table)
+        before = replace(self, printed={})
+        first, _ = before._verdict(rule, numbers if measure is None else measure(table), table)
         return replace(judged, first_verdict=first, first_rule=rule.text())
 
-    def _seeds(self, estimates: Iterable[Estimate]) -> int:
-        return seeds_to_decide(estimates, lambda entries: self.rule.verdict(entries) != INCONCLUSIVE)
+    def _seeds(self, numbers: Numbers) -> int:
+        printed = self._printed(numbers)
+        return seeds_to_decide(numbers.values(), lambda found: self.rule.verdict(found, printed) != INCONCLUSIVE)
+
+    def _printed(self, numbers: Numbers) -> list[float]:
+        return [self.printed.get(case, math.nan) for case in numbers]
 
     def _verdict(self, rule: Rule, numbers: Numbers, table: Table) -> tuple[str, list[str]]:
         """The verdict, and what stands in the way of another."""
@@ -237,7 +260,7 @@ class Claim(Generic[Table]):
             return INCONCLUSIVE, remarks or ["The table does not hold what it needs"]
         if missing:
             remarks.append(f"Not measured: {', '.join(missing)}")
-        verdict = INCONCLUSIVE if remarks else rule.verdict(numbers.values())
+        verdict = INCONCLUSIVE if remarks else rule.verdict(numbers.values(), self._printed(numbers))
         bare = [case or "the number" for case, entry in numbers.items() if entry.known and not entry.has_interval]
         if bare and verdict == INCONCLUSIVE and not remarks:
             remarks.append("Too few seeds for an interval" + (f": {', '.join(bare)}" if len(numbers) > 1 else ""))
@@ -249,14 +272,15 @@ def judge(claims: Iterable[Claim[Table]], table: Table) -> list[Judged]:
     return [claim.judge(table) for claim in claims]
 
 
-def summary(numbers: Numbers, rule: Rule, form: str = ".2f") -> str:
+def summary(numbers: Numbers, rule: Rule, form: str = ".2f", printed: Mapping[str, float] | None = None) -> str:
     """All numbers where they are few, else their range, how many speak for the claim, and the least favourable."""
     if not numbers:
         return "not measured"
     if len(numbers) <= FEW:
         return "; ".join(f"{case} {entry.text(form)}".strip() for case, entry in numbers.items())
     values = sorted(entry.value for entry in numbers.values())
-    stands = Counter(rule.stand(entry) for entry in numbers.values())
+    figures = printed or {}
+    stands = Counter(rule.stand(entry, figures.get(case, math.nan)) for case, entry in numbers.items())
     counts = ", ".join(f"{stands[stand]} {stand}" for stand in ("for", "against", "unclear") if stands[stand])
     span = f"{number(values[0], form)} to {number(values[-1], form)} (median {number(float(np.median(values)), form)})"
     case = rule.least_favourable(numbers)

@@ -22,7 +22,8 @@ def verdicts(sections: Sequence[Section]) -> str:
             if isinstance(item, Judged):
                 first = f" (first edition: {item.first_verdict})" if item.first_verdict else ""
                 seeds = f"; {in_words(item.seeds)}" if item.seeds else ""
-                verdict = f"**{item.verdict}**{seeds}{first}"
+                direction = f" (by its direction alone: {item.by_direction})" if item.by_direction else ""
+                verdict = f"**{item.verdict}**{seeds}{direction}{first}"
                 cells = (item.section or section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
                 lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
     return "\n".join(lines) + "\n"

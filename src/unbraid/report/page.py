@@ -298,6 +298,8 @@ def _claims(claims: Sequence[Any]) -> str:
     rows = []
     for claim in claims:
         mark, why = _verdict(claim.verdict), claim.why
+        if claim.by_direction:
+            mark += f"<p>by its direction alone: {claim.by_direction}</p>"
         if claim.first_verdict:
             mark += f"<p>first edition: {claim.first_verdict}</p>"
             why += f". First edition: {claim.first_rule}"

@@ -29,7 +29,7 @@ from unbraid.studies.contrastive.study import ONLY_MAIN, SETTINGS, jobs
 
 
 @pytest.mark.parametrize(
-    ("scale", "models", "rotated", "agreements"), [("paper", 78, 9, 22), ("desk", 156, 18, 22), ("smoke", 26, 3, 2)]
+    ("scale", "models", "rotated", "agreements"), [("paper", 78, 9, 22), ("desk", 174, 24, 22), ("smoke", 26, 3, 2)]
 )
 def test_jobs_of_each_scale(scale: str, models: int, rotated: int, agreements: int) -> None:
     found = jobs(scale)
