@@ -93,14 +93,17 @@ def verdict_table(
     By the claims' keys: `first` has the verdicts of the study's first edition, `changed` what is new in the rule since,
     `others` by name the verdicts that other models or scores would give.
     """
-    rows = []
-    for title, claim in [(part.title, item) for part in parts for item in part.items if isinstance(item, Judged)]:
+    rows, found = [], [(part.title, item) for part in parts for item in part.items if isinstance(item, Judged)]
+    claims = [claim for _, claim in found]
+    for title, claim in found:
         row = {"section": claim.section or title.split(" ")[0], "claim": claim.words}
         if first is not None:
             row["first edition"] = first.get(claim.key, "—")
         if first is not None and changed is not None:
             row["changed since"] = changed.get(claim.key, "" if claim.key in first else "new")
         beside = {name: verdicts[claim.key] for name, verdicts in (others or {}).items()}
+        if any(one.by_direction for one in claims):
+            beside = {"by direction alone": claim.by_direction or claim.verdict, **beside}
         seeds = str(claim.seeds) if claim.seeds <= MOST else f"> {MOST}"
         rows.append({**row, "verdict": claim.verdict, "seeds needed": seeds if claim.seeds else "", **beside})
     return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows), caption)

@@ -42,15 +42,19 @@ def test_jobs_of_each_scale(scale: str, models: int, rotated: int, agreements: i
 def test_what_the_models_of_the_desk_are() -> None:
     models = [job for job in jobs("desk") if isinstance(job, Train)]
     by_variant = Counter(str(job.data_settings["variant"]) for job in models)
-    assert by_variant == {"dc_bc": 14 * 6 + 2 * 6, "dc_dl": 10 * 6}
-    assert Counter(job.full_settings["positives"] for job in models) == {"joint": 144, "disjoint": 12}
+    assert by_variant == {"dc_bc": 14 * 6 + 5 * 6, "dc_dl": 10 * 6}
+    assert Counter(job.full_settings["positives"] for job in models) == {"joint": 162, "disjoint": 12}
     whole = [job for job in models if job.full_settings["head"] == "whole"]
     assert len(whole) == 4 * 6 + 6 + 2 * 6  # plain, both weights of the Hessian, Hessian with P(Ortho); on dc_dl two
     assert all(job.full_settings["head"] == "whole" for job in models if job.full_settings["lambda_hessian"])
     assert {job.seed for job in models} == set(range(12))
-    assert Counter(job.full_settings["ortho_over"] for job in models) == {"pair": 144, "all": 12}
-    assert {job.steps for job in models if job.full_settings["positives"] == "disjoint"} == {2100}
-    assert sum(job.seconds for job in jobs("desk")) < 2 * 4900  # 80 minutes of two cores by the registry
+    assert Counter(job.full_settings["ortho_over"] for job in models) == {"pair": 162, "all": 12}
+    assert {job.steps for job in models if job.full_settings["positives"] == "disjoint"} == {3600}
+    joint = [job for job in models if job.full_settings["positives"] == "joint"]
+    assert {(job.data_settings["variant"], job.steps, job.settings["learning_rate"]) for job in joint} == {
+        ("dc_bc", 1200, 1e-3), ("dc_dl", 700, 3e-3),
+    }  # fmt: skip
+    assert sum(job.seconds for job in jobs("desk")) < 2 * 8000  # 130 minutes of two cores by the registry
 
 
 def test_the_paper_s_models_see_what_its_generator_makes() -> None:
