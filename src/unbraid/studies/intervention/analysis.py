@@ -231,8 +231,8 @@ def states(models: Models) -> pd.DataFrame:
 RULES = (
     "Verdicts follow rules that were fixed before this run; where one has changed since the first edition, the table "
     "of verdicts says how. Changed after this run's first results: an interval that stays short of half of the effect "
-    "that the paper printed speaks against a claim (the verdict by direction alone stands beside it); and six seeds, "
-    "not three, of further strengths and of other targets. Each claim comes down to numbers that "
+    "that the paper printed speaks against a claim; the verdict by direction alone stands beside it. Each claim comes "
+    "down to numbers that "
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number has a 95 % "
     "interval, Student's t over seeds; data sets are taken as given. A claim holds where every interval, or the share "
     "of them that its rule states, is on its side of the threshold, does not hold where too many are wholly on the "
