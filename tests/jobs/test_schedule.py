@@ -344,6 +344,24 @@ def test_a_long_job_counts_for_more_than_a_short_one(
     assert 90.0 in itertools.accumulate(amount for amount, _ in shown)
 
 
+def test_a_job_that_runs_moves_the_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Note("first"), Note("second")
+    study = StudyFolder(tmp_path)
+    queue = schedule._Queue(study, [first, second], lambda line: None)
+    queue.running = {Future(): first, Future(): second}
+    clock = [100.0]
+    monkeypatch.setattr("unbraid.jobs.schedule.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr(StudyFolder, "state", lambda self, job: "running" if job is first else "queued")
+    weights = {first.id: 60.0, second.id: 60.0}
+    assert queue.under_way(weights) == 0  # just seen to run
+    clock[0] += 30
+    assert queue.under_way(weights) == 30  # and the second waits for a machine
+    queue.spent, queue.expected = 20.0, 10.0
+    assert queue.under_way(weights) == 15  # jobs take twice as long here as they were expected to
+    clock[0] += 3000
+    assert queue.under_way(weights) == 57  # but is not done
+
+
 # Tallies
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,8 @@ from unbraid.runs.tracking import Tracking, active, tracked
 Say = Callable[[str], None]
 FINISHED = ("done", "diverged", "failed")
 LEAST = 0.01  # seconds that a job counts for in the progress bar
+NOTICED = 5.0  # seconds from which a job that runs moves the bar
+ALMOST = 0.95  # of a job, that it can have behind it before it has finished
 TALLIED = (*FINISHED, "running", "remaining")
 DEATHS = 3  # a job whose process dies this often in a row has failed
 
@@ -167,6 +169,7 @@ def run(
             count = Counter(queue.states[id] for id in weights if id in queue.states)
             others = "".join(f", {count[name]} {name}" for name in FINISHED if name != "done" and count[name])
             behind = sum(weight for id, weight in weights.items() if id in queue.states)
+            behind = max(shown, behind + queue.under_way(weights))
             advance(behind - shown, note=f"{count['done']} of {len(weights)} done{others}")
             shown = behind
             if not (queue.ready or queue.running or queue.elsewhere):
@@ -200,6 +203,10 @@ class _Queue:
         self.named: set[str] = set()
         """Those of them whose process was found to be stopped."""
         self.deaths: Counter[str] = Counter()
+        self.begun: dict[str, float] = {}
+        """When jobs that run here were first seen to do so."""
+        self.spent = self.expected = 0.0
+        """Seconds that finished jobs took here, and those that they were expected to take."""
 
     def start(self, executor: Executor, workers: int) -> None:
         while self.ready and len(self.running) < workers:
@@ -208,6 +215,17 @@ class _Queue:
                 self.finish(job, state)
             else:
                 self.running[executor.submit(work, job, self.study.out.absolute(), active())] = job
+
+    def under_way(self, weights: Mapping[str, float]) -> float:
+        """What running jobs have behind them, of their weights: by their time, at the pace of those that finished."""
+        now, total = time.monotonic(), 0.0
+        pace = self.spent / self.expected if self.expected else 1.0
+        for job in self.running.values():
+            if job.id not in self.begun and self.study.state(job) == "running":  # it may have waited for a machine
+                self.begun[job.id] = now
+            if job.id in weights and (seconds := now - self.begun.get(job.id, now)) > NOTICED:
+                total += min(ALMOST * weights[job.id], seconds / pace)
+        return total
 
     def settle(self, job: Job, future: Future[str]) -> None:
         """Act on the result of `work`."""
@@ -233,6 +251,9 @@ class _Queue:
 
     def finish(self, job: Job, state: str) -> None:
         self.states[job.id] = state
+        if (begun := self.begun.pop(job.id, None)) is not None:
+            self.spent += time.monotonic() - begun
+            self.expected += max(job.seconds, LEAST)
         if state == "failed":
             reason = str(self.study.status(job).get("reason"))
             self.say(f"{job.label} ({job.id}) failed: {' '.join(reason.split())}")
