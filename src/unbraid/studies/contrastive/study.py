@@ -83,7 +83,7 @@ SCALES = {
         by_variant={"dc_dl": WHOLE_VIEWS},
         own={"supervised": {"centred": True}},
     ),
-    # 57 minutes on two cores. As in the paper digits are easy and backgrounds are hard: digits are larger, and
+    # 90 minutes on two cores. As in the paper digits are easy and backgrounds are hard: digits are larger, and
     # each scene is dimmed and mixed with another, at most 0.56 of it (`bench/contrastive_desk.py` tries others).
     # Heads are normalised inside, as SimCLR's released ones are: without that the easier factor crowds out the other.
     # Neither cropped nor mirrored: at 32x32 one location is few pixels from the next. On dc_bc the rate of dc_dl leaves
