@@ -37,6 +37,7 @@ from unbraid.report.runs import choose, columns, latents, pictures, portable
 SCRIPTS = ("page.js", "figures.js", "runs.js")
 UNDECIDED = 3  # claims without a verdict that a section shows unfolded
 EMBEDDED = 6_000_000  # bytes of runs' pictures that the page holds; it links to the others
+SENTENCE = 40  # characters from which a column of a table is text to read
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "heading", "lheading"])
 
 
@@ -340,7 +341,7 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
 def _table(frame: pd.DataFrame, title: str) -> str:
     cells = [list(_cells([plain(value) for value in frame.iloc[:, column]])) for column in range(frame.shape[1])]
     numeric_columns = [numeric([plain(value) for value in frame.iloc[:, column]]) for column in range(frame.shape[1])]
-    marks = [' class="number"' if is_numeric else "" for is_numeric in numeric_columns]
+    marks = [_column_mark(texts, is_numeric) for texts, is_numeric in zip(cells, numeric_columns, strict=True)]
     head = "".join(f'<th scope="col"{mark}>{html.escape(name)}</th>' for name, mark in zip(frame, marks, strict=True))
     rows = []
     for row in zip(*cells, strict=True):
@@ -349,6 +350,13 @@ def _table(frame: pd.DataFrame, title: str) -> str:
     body = "".join(f"<tr>{row}</tr>\n" for row in rows) or f'<tr><td colspan="{max(1, len(marks))}">No rows.</td></tr>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="box" tabindex="0" role="region" aria-label="{html.escape(title)}">{table}</div>'
+
+
+def _column_mark(texts: list[str], is_numeric: bool) -> str:
+    """Numbers are set to the right, and columns of sentences keep a width at which they can be read."""
+    if is_numeric:
+        return ' class="number"'
+    return ' class="words"' if max(map(len, texts), default=0) > SENTENCE else ""
 
 
 def _cells(values: list[float | int | str | None]) -> Iterator[str]:

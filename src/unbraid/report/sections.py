@@ -96,14 +96,17 @@ def verdict_table(
     rows, found = [], [(part.title, item) for part in parts for item in part.items if isinstance(item, Judged)]
     claims = [claim for _, claim in found]
     for title, claim in found:
-        row = {"section": claim.section or title.split(" ")[0], "claim": claim.words}
+        seeds = str(claim.seeds) if claim.seeds <= MOST else f"> {MOST}"
+        row = {
+            "section": claim.section or title.split(" ")[0], "claim": claim.words, "verdict": claim.verdict,
+            "seeds needed": seeds if claim.seeds else "",
+        }  # fmt: skip
+        if any(one.by_direction for one in claims):
+            row["by direction alone"] = claim.by_direction or claim.verdict
+        row |= {name: verdicts[claim.key] for name, verdicts in (others or {}).items()}
         if first is not None:
             row["first edition"] = first.get(claim.key, "—")
         if first is not None and changed is not None:
             row["changed since"] = changed.get(claim.key, "" if claim.key in first else "new")
-        beside = {name: verdicts[claim.key] for name, verdicts in (others or {}).items()}
-        if any(one.by_direction for one in claims):
-            beside = {"by direction alone": claim.by_direction or claim.verdict, **beside}
-        seeds = str(claim.seeds) if claim.seeds <= MOST else f"> {MOST}"
-        rows.append({**row, "verdict": claim.verdict, "seeds needed": seeds if claim.seeds else "", **beside})
+        rows.append(row)
     return Table("verdicts", "The paper's claims, and whether they hold here", pd.DataFrame(rows), caption)
