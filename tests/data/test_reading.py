@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +120,40 @@ def test_pictures_come_in_listed_formats_and_sizes(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(reading, "PIXELS_LIMIT", 599)
     with pytest.raises(InputError, match="has 30 x 20 pixels; expected at most 599"), picture(tmp_path / "b.png", "b"):
         pass
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_of_another_method_is_refused_before_a_byte_is_unpacked(tmp_path: Path, method: int) -> None:
+    """Of bzip2 and LZMA, `zipfile` unpacks 4 KB at once, which may be gigabytes."""
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive, archive.open("codes.npy", "w") as member:
+        np.lib.format.write_array(member, np.zeros((50, 3)))
+    with pytest.raises(InputError, match="'codes' is packed in another way than NumPy's"):
+        read_arrays(tmp_path / "a.npz", "codes")
+
+
+@pytest.mark.parametrize(
+    ("descr", "shape"), [("<U0", (10**12,)), ("|S0", (3,)), ("<f8", (0, 10**9)), ("|u1", (10**9, 1, 0, 16))]
+)
+def test_an_array_without_bytes_declares_no_more_than_could_be_listed(
+    tmp_path: Path, descr: str, shape: tuple[int, ...]
+) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": descr, "fortran_order": False, "shape": shape})
+    (tmp_path / "a.npy").write_bytes(header.getvalue())
+    with pytest.raises(InputError, match="which takes no bytes; expected rows as numbers"):
+        read_array(tmp_path / "a.npy", "rows")
+
+
+def test_what_decoders_think_of_a_damaged_picture_is_not_printed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.tif"
+    Image.effect_noise((16, 16), 50).save(path, compression="tiff_lzw")
+    whole = path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for place in range(8, len(whole)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+            with suppress(InputError), picture(path, "a.tif") as image:
+                image.load()
+    assert capfd.readouterr() == ("", "")

@@ -169,3 +169,35 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     for name, factors, message in cases:
         with pytest.raises(InputError, match=message):
             read_codes(tmp_path / name, factors)
+
+
+def test_rows_of_more_cells_than_names_are_refused(tmp_path: Path) -> None:
+    """Else pandas takes the first column for names of rows, and every other column gets the name before its own."""
+    rows = [f"{row},{row}.5,{row % 2}" for row in range(9)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y,a", *(f"{row}," for row in rows)]))
+    assert read_codes(tmp_path / "a.csv", ["a"]).codes[3].tolist() == [3, 3.5]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y,a", *(f"{row},7" for row in rows)]))
+    with pytest.raises(InputError, match=r"a\.csv has rows of more cells than its first line has names"):
+        read_codes(tmp_path / "a.csv", ["a"])
+
+
+@pytest.mark.parametrize("name", ["\x1b[31m", "a\x07", "\u202e"])
+def test_a_name_that_would_command_a_terminal_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.csv").write_text(f"x,{name}\n1,2\n")
+    np.savez(tmp_path / "a.npz", codes=np.zeros((5, 2)), factors=np.zeros((5, 2)), names=["x", name])
+    for path in (tmp_path / "a.csv", tmp_path / "a.npz"):
+        with pytest.raises(InputError, match="expected a name that can be printed"):
+            read_codes(path, ["x"] if path.suffix == ".csv" else ())
+
+
+def test_columns_and_names_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("unbraid.metrics.code_files", "unbraid.data.tables"):
+        monkeypatch.setattr(f"{module}.COLUMNS_LIMIT", 3)
+    (tmp_path / "a.csv").write_text("x,y,z,a\n1,2,3,4\n")
+    np.savez(tmp_path / "a.npz", codes=np.zeros((1, 4)), factors=np.zeros((1, 1)))
+    for path in (tmp_path / "a.csv", tmp_path / "a.npz"):
+        with pytest.raises(InputError, match="4 columns; expected at most 3"):
+            read_codes(path, ["a"] if path.suffix == ".csv" else ())
+    np.savez(tmp_path / "b.npz", codes=np.zeros((2, 2)), factors=np.zeros((2, 1)), names=["a"] * 1000)
+    with pytest.raises(InputError, match="holds 1,000 names for 1 factors"):
+        read_codes(tmp_path / "b.npz")

@@ -13,7 +13,7 @@ import stat
 import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -35,6 +35,8 @@ ARRAYS_LIMIT = 4_000_000_000
 """Bytes of the arrays of one file, unpacked; `UNBRAID_READ_LIMIT` is another number of bytes."""
 MEMBERS_LIMIT = 1000
 """Arrays in one file."""
+EMPTY_LIMIT = 10_000_000
+"""Rows times columns of an array without elements, which takes no bytes whatever it declares."""
 PIXELS_LIMIT = 80_000_000
 """Pixels of a picture."""
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
@@ -181,6 +183,9 @@ def read_arrays(
         members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
         if len(members) < len(archive.infolist()) or len(members) > MEMBERS_LIMIT:
             raise InputError(f"{path} holds two arrays of one name, or more than {MEMBERS_LIMIT}")
+        for name, member in members.items():
+            if member.compress_type not in _PACKED:
+                raise InputError(f"{path}: '{name}' is packed in another way than NumPy's; numpy.savez writes them")
         declared = {}
         for name, member in members.items():
             with archive.open(member) as reader:
@@ -197,6 +202,9 @@ def read_arrays(
             with archive.open(members[name]) as reader:
                 arrays[name] = _native(np.lib.format.read_array(reader, allow_pickle=False))
         return arrays
+
+
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # by others, 3 KB unpack to gigabytes before a byte can be read
 
 
 @contextmanager
@@ -219,6 +227,8 @@ def _header(file: Any, path: Path | str, what: str) -> Declared:
         raise InputError(f"{path} holds Python objects, which are not read; expected {what} as numbers")
     if dtype.kind not in "biufUS" or (dtype.kind == "f" and dtype.itemsize > 8) or any(length < 0 for length in shape):
         raise InputError(f"{path} is {dtype} {shape}; expected {what} as numbers")
+    if not dtype.itemsize or (0 in shape and math.prod(max(1, length) for length in shape) > EMPTY_LIMIT):
+        raise InputError(f"{path} is {dtype} {shape}, which takes no bytes; expected {what} as numbers")
     return Declared(tuple(int(length) for length in shape), dtype)
 
 
@@ -241,24 +251,44 @@ def _check_size(path: Path | str, size: int) -> None:
 
 @contextmanager
 def picture(source: Path | IO[bytes], name: Path | str, formats: Collection[str] = FORMATS) -> Iterator[Image.Image]:
-    """A picture, not yet decoded: only in these formats, and of at most `PIXELS_LIMIT` pixels; `name` is for errors."""
+    """A picture, not yet decoded: only in these formats, and of at most `PIXELS_LIMIT` pixels; `name` is for errors.
+
+    What Pillow and libtiff have to say of a damaged one is not printed in the block: either it can be decoded or not.
+    """
     from PIL import Image, UnidentifiedImageError
 
     if isinstance(source, Path):
         with opened(source) as file, picture(file, name, formats) as image:
             yield image
         return
-    with _decoding(name, "a picture"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
-            try:
-                image = Image.open(source, formats=tuple(formats))
-            except UnidentifiedImageError as error:
-                raise InputError(f"{name} cannot be read as a picture: expected {', '.join(formats)}") from error
-            except Image.DecompressionBombError as error:  # its own limit, which is higher
-                raise InputError(f"{name} has more than {PIXELS_LIMIT:,} pixels; expected at most as many") from error
-        with image:
+    with _decoding(name, "a picture"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            image = Image.open(source, formats=tuple(formats))
+        except UnidentifiedImageError as error:
+            raise InputError(f"{name} cannot be read as a picture: expected {', '.join(formats)}") from error
+        except Image.DecompressionBombError as error:  # its own limit, which is higher
+            raise InputError(f"{name} has more than {PIXELS_LIMIT:,} pixels; expected at most as many") from error
+        with image, _no_stderr() if image.format == "TIFF" else nullcontext():
             if image.width * image.height > PIXELS_LIMIT:
                 size = f"{image.width:,} x {image.height:,} pixels"
                 raise InputError(f"{name} has {size}; expected at most {PIXELS_LIMIT:,} in all")
             yield image
+
+
+@contextmanager
+def _no_stderr() -> Iterator[None]:
+    """Drop what is written to stderr below Python: libtiff has no other way to say what is wrong with a file."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -42,7 +42,7 @@ def content_digest(path: str | Path, setting: str) -> str:
         for file in sorted(source.rglob("*")):
             name = file.relative_to(source)
             if file.is_file() and not any(part.startswith(".") for part in name.parts):
-                state.update(f"{name.as_posix()} {_file_digest(file)}\n".encode())
+                state.update(f"{name.as_posix()} {_file_digest(file)}\n".encode(errors="surrogateescape"))
         return state.hexdigest()[:16]
     except OSError as error:
         raise InputError(f"{setting} is '{path}', which cannot be read: {error.strerror or error}") from error

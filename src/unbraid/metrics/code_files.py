@@ -16,8 +16,8 @@ import pandas as pd
 from unbraid.data.atomic import kind_of
 from unbraid.data.labels import Labels, as_labels, together
 from unbraid.data.reading import read_arrays
-from unbraid.data.tables import read_table
-from unbraid.errors import InputError, nearest
+from unbraid.data.tables import COLUMNS_LIMIT, read_table
+from unbraid.errors import InputError, nearest, printable
 
 Array = np.ndarray[Any, Any]
 FORMATS = (".npz", ".csv", ".parquet", ".h5ad")
@@ -101,13 +101,19 @@ def _two(path: Path, name: str, array: Array) -> Array:
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
         raise InputError(f"{path}: {name} have shape {array.shape}; expected (samples, columns)")
+    if table.shape[1] > COLUMNS_LIMIT:
+        raise InputError(f"{path}: {name} have {table.shape[1]:,} columns; expected at most {COLUMNS_LIMIT:,}")
     return table
 
 
 def _names(path: Path, arrays: Mapping[str, Array], key: str, count: int, what: str) -> list[str]:
-    names = [str(name) for name in np.atleast_1d(arrays.get(key, np.arange(count)))]
-    if len(names) != count:
-        raise InputError(f"{path} holds {len(names)} names for {count} {what}s; expected one per {what}")
+    listed = np.atleast_1d(arrays.get(key, np.arange(count)))
+    if listed.shape != (count,):
+        raise InputError(f"{path} holds {listed.size:,} names for {count} {what}s; expected one per {what}")
+    names = [str(name) for name in listed]
+    for name in names:
+        if name != printable(name):
+            raise InputError(f"{path} has a {what} '{name}'; expected a name that can be printed")
     if len(set(names)) < len(names):
         raise InputError(f"{path}: two of its {what}s have the same name; expected different names")
     return names

@@ -15,7 +15,7 @@ from unbraid.data.sets.image_folder import Pictures
 from unbraid.errors import InputError
 from unbraid.runs.folder import unlinked
 
-COUNT = 48
+COUNT, LIMIT = 48, 10_000  # how many are kept, and read
 
 
 def path(folder: Path) -> Path:
@@ -46,7 +46,9 @@ def _check(file: Path, declared: Mapping[str, Declared]) -> None:
     if not {"images", "files"} <= declared.keys():
         raise InputError(f"{file} holds {', '.join(declared) or 'nothing'}; expected 'images' and 'files'")
     images, files = declared["images"], declared["files"]
-    if images.dtype != np.uint8 or len(images.shape) != 4 or not images.shape[0] or images.shape[1] not in (1, 3):
+    if images.dtype != np.uint8 or len(images.shape) != 4 or not images.size or images.shape[1] not in (1, 3):
         raise InputError(f"{file}: images are {images}; expected uint8 (n, C, H, W) of one or three channels")
+    if images.shape[0] > LIMIT:
+        raise InputError(f"{file} holds {images.shape[0]:,} images; expected at most {LIMIT:,}")
     if files.shape != images.shape[:1] or files.dtype.kind != "U":
         raise InputError(f"{file}: files are {files}; expected the name of each of {images.shape[0]} images")

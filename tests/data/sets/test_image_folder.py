@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from PIL import Image
 
 from unbraid.data import load
 from unbraid.data.sets.image_folder import open_image_folder
+from unbraid.data.user_files import content_digest
 from unbraid.errors import InputError
 
 REAL = Path(__file__).parents[4] / "shared" / "data"
@@ -236,3 +238,26 @@ def test_links_to_nothing_and_to_folders_are_named(tmp_path: Path) -> None:
     data = load("image_folder", 8, path=str(pictures))
     assert data.files == ("a.png",)
     assert data.reasons == {"gone.png": "is a link to nothing", "more/": "is a link to a folder"}
+
+
+def test_a_deep_picture_whose_pixels_are_damaged_is_skipped(tmp_path: Path) -> None:
+    Image.new("L", (16, 16)).save(tmp_path / "good.png")
+    Image.fromarray(np.full((16, 16), 0.5, np.float32)).save(tmp_path / "floats.tif")
+    (tmp_path / "floats.tif").write_bytes((tmp_path / "floats.tif").read_bytes()[:-900])
+    with pytest.warns(UserWarning, match="1 of 2 pictures could not be read and were skipped: floats.tif"):
+        assert load("image_folder", 16, path=str(tmp_path)).files == ("good.png",)
+
+
+def test_a_name_that_is_not_text_is_skipped(tmp_path: Path) -> None:
+    for name in ("a.png", os.fsdecode(b"\xff\xfe.png")):
+        Image.new("L", (16, 16)).save(tmp_path / name, format="PNG")
+    with pytest.warns(UserWarning, match="1 of 2 pictures could not be read and were skipped: "):
+        assert load("image_folder", 16, path=str(tmp_path)).files == ("a.png",)
+    assert len(content_digest(tmp_path, "path")) == 16
+
+
+def test_names_are_as_many_as_factors(tmp_path: Path) -> None:
+    factors, names = np.arange(10).reshape(5, 2), np.array(["a"] * 1000)
+    np.savez(tmp_path / "a.npz", images=np.zeros((5, 8, 8), np.uint8), factors=factors, names=names)
+    with pytest.raises(InputError, match="holds 1,000 names for 2 factors; expected one per factor"):
+        load("image_folder", 16, path=str(tmp_path / "a.npz"))

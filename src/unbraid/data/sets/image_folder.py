@@ -24,7 +24,7 @@ from unbraid.data.labels import as_labels, read_types
 from unbraid.data.reading import picture, read_arrays
 from unbraid.data.stored import square
 from unbraid.data.tables import read_table
-from unbraid.errors import InputError
+from unbraid.errors import InputError, printable
 from unbraid.progress import progress
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -259,7 +259,9 @@ def _listed(folder: Path) -> tuple[list[str], dict[str, str]]:
             if path.suffix.lower() not in SUFFIXES or file.startswith("."):
                 continue
             name = path.relative_to(folder).as_posix()
-            if path.is_file():
+            if name != name.encode(errors="replace").decode():
+                reasons[printable(name)] = "its name is not text in UTF-8, which no table could hold"
+            elif path.is_file():
                 names.append(name)
             else:
                 reasons[name] = "is a link to nothing" if path.is_symlink() else "is not a regular file"
@@ -281,9 +283,10 @@ def _survey(folder: Path, names: Sequence[str], resolution: int) -> tuple[dict[s
             sizes[image.size] += 1
             animated += bool(getattr(image, "is_animated", False))
             if _deep(image):
-                deep[name] = image.mode == "F"
+                floats = image.mode == "F"
                 values = np.nan_to_num(np.asarray(image, dtype=np.float64), posinf=0, neginf=0)
-                largest[deep[name]] = max(largest.get(deep[name], 0.0), float(values.max(initial=0)))
+                largest[floats] = max(largest.get(floats, 0.0), float(values.max(initial=0)))
+                deep[name] = floats  # now that it could be decoded
     white = {floats: _white(value, floats) for floats, value in largest.items()}
     counts = Counter(deep.values())
     words = {True: "floats", False: "more than 8 bits"}
@@ -316,8 +319,13 @@ def _from_npz(path: Path, resolution: int, channels: int) -> tuple[Pictures, Any
     pictures = Pictures(pixels, [str(row) for row in range(len(images))], {}, f"pictures in {path.name}")
     if "images" not in arrays or "factors" not in arrays:
         return pictures, None
-    names = [str(name) for name in np.atleast_1d(arrays["names"])] if "names" in arrays else None
-    return pictures, as_labels(arrays["factors"], names)
+    factors, names = arrays["factors"], None
+    if "names" in arrays:
+        listed, count = np.atleast_1d(arrays["names"]), factors.shape[1] if factors.ndim == 2 else 1
+        if listed.shape != (count,):
+            raise InputError(f"{path} holds {listed.size:,} names for {count} factors; expected one per factor")
+        names = [str(name) for name in listed]
+    return pictures, as_labels(factors, names)
 
 
 def _arrays(path: Path) -> dict[str, Array]:
