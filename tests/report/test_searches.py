@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from unbraid.errors import InputError
 from unbraid.report.parts import Figure, Table
 from unbraid.report.searches import results, search_sections
+from unbraid.search import read_history
 from unbraid.studies import write_report
 
 
@@ -78,3 +81,42 @@ def test_only_the_best_of_populations_count_as_runs() -> None:
     runs = pd.DataFrame({"run": ["a/jobs/best-1234", "a/jobs/generation00-member01-model2-77", "a/jobs/best-9"]})
     assert results(runs)["run"].tolist() == ["a/jobs/best-1234", "a/jobs/best-9"]
     assert results(pd.DataFrame()).empty
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("score", "points", "has no column 'score'; it is not the history of a population"),
+        ("0.3,", "good,", "'score' is not a column of finite numbers"),
+        ("0.3,", "inf,", "'score' is not a column of finite numbers"),
+        ("1,1,1.0,", "1,1,7.0,", "generation 0 lacks the parent of member 1 of the next"),
+        ("1,1,1.0,", "1,1,,", "generation 0 lacks the parent of member 1 of the next"),
+        ("1,1,1.0,", "1,0,0.0,", "has two rows of one member, or rows of none"),
+        ("1,1,1.0,", "1.5,1,1.0,", "'generation' is not a column of whole numbers"),
+        (",3.0,", ",1e300,", "'beta' is not a column of finite numbers"),
+    ],
+)
+def test_a_history_that_cannot_be_drawn_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    history(tmp_path / "found", [[0.1, 0.3], [0.2, 0.5]])
+    path = tmp_path / "found" / "population.csv"
+    read_history(path.parent)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        search_sections(path.parent)
+
+
+def test_a_history_that_is_a_pipe_is_named(rpu_folder: Path) -> None:
+    path = rpu_folder / "final1" / "population.csv"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="it is a named pipe, not a regular file"):
+        search_sections(rpu_folder)
+
+
+def test_a_link_to_another_population_is_not_followed(rpu_folder: Path, tmp_path: Path) -> None:
+    history(tmp_path / "private", [[0.1, 0.3]])
+    (rpu_folder / "final2").symlink_to(tmp_path / "private")
+    with pytest.raises(InputError, match="final2 is a link; expected files of the folder itself"):
+        search_sections(rpu_folder)

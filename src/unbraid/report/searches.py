@@ -75,6 +75,7 @@ def _rpu(folder: Path) -> list[Section]:
         )
         sections.append(Section("UDR", "Higher is better: models of the same settings agree more.", [figure]))
     for final in sorted(path for path in folder.glob("final*") if (path / "population.csv").exists()):
+        unlinked(final)
         title = f"The last population, of {_count(int(final.name.removeprefix('final')), 'leaf-run')}" if (
             final.name.removeprefix("final").isdecimal()
         ) else "A last population that was set aside"  # fmt: skip

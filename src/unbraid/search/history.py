@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from unbraid.errors import InputError
+from unbraid.data.tables import read_table
+from unbraid.errors import InputError, MissingError
 from unbraid.runs.run import Run
 
 
@@ -35,11 +38,47 @@ def read_history(out: Path | str) -> pd.DataFrame:
     """The history in a population's folder."""
     path = Path(out) / "population.csv"
     try:
-        return pd.read_csv(path, dtype={"parent": "Int64", "model": "Int64"})
-    except FileNotFoundError as error:
+        table = read_table(path)
+    except MissingError as error:
         raise InputError(f"{out} is not a population: it has no {path.name}") from error
-    except ValueError as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    _check(path, table)
+    return table.astype({"parent": "Int64", "model": "Int64"})
+
+
+def hyperparameter_names(table: pd.DataFrame) -> list[str]:
+    """The columns of a history that are hyperparameters."""
+    columns = list(table.columns)
+    return columns[columns.index("score") + 1 : columns.index("steps")]
+
+
+def _check(path: Path, table: pd.DataFrame) -> None:
+    """An InputError where a table is not a history that can be drawn: the folder may be anybody's."""
+    for name in (*_WHOLE, "score", "steps"):
+        if name not in table:
+            raise InputError(f"{path} has no column '{name}'; it is not the history of a population")
+    if table.empty or len(hyperparameter_names(table)) > _MOST:
+        raise InputError(f"{path} has no rows, or more than {_MOST} hyperparameters")
+    for name in (*_WHOLE, "score", *hyperparameter_names(table)):
+        column = table[name]
+        values = column.to_numpy(float, na_value=math.nan) if pd.api.types.is_numeric_dtype(column) else None
+        if values is None or np.isinf(values).any() or np.nanmax(np.abs(values), initial=0) > _LARGEST:
+            raise InputError(f"{path}: '{name}' is not a column of finite numbers")
+        whole = np.nan_to_num(values)
+        if name in _WHOLE and ((whole < 0).any() or (whole % 1).any()):
+            raise InputError(f"{path}: '{name}' is not a column of whole numbers, at least 0")
+    if table["score"].isna().all():
+        raise InputError(f"{path} has no score; expected one per member and generation")
+    if table[["generation", "member"]].isna().any(axis=None) or table.duplicated(["generation", "member"]).any():
+        raise InputError(f"{path} has two rows of one member, or rows of none; expected one per generation")
+    known = set(zip(table["generation"], table["member"], strict=True))
+    for generation, member, parent in zip(*(table[name] for name in _WHOLE[:3]), strict=True):
+        if generation and (generation - 1, parent) not in known:
+            raise InputError(f"{path}: generation {generation - 1} lacks the parent of member {member} of the next")
+
+
+_WHOLE = ("generation", "member", "parent", "model")  # columns of whole numbers
+_MOST = 100  # hyperparameters, each of which has a panel
+_LARGEST = 1e100  # of a score or a hyperparameter: what a figure can show
 
 
 def lineage(table: pd.DataFrame) -> list[tuple[int, int]]:

@@ -13,15 +13,9 @@ from matplotlib.ticker import MaxNLocator
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.pictures.style import FAINT, logarithmic, wrapped
-from unbraid.search.history import lineage
+from unbraid.search.history import hyperparameter_names, lineage
 
 WINNER, OTHERS, COPY = "#0072B2", "#b8b8b8", "#E69F00"
-
-
-def hyperparameter_names(table: pd.DataFrame) -> list[str]:
-    """The columns of a history that are hyperparameters."""
-    columns = list(table.columns)
-    return columns[columns.index("score") + 1 : columns.index("steps")]
 
 
 def draw(table: pd.DataFrame, score: str = "score") -> Drawing:

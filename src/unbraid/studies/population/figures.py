@@ -21,7 +21,7 @@ from unbraid.report.estimates import Array, known, mean
 from unbraid.report.run_table import known_mean
 from unbraid.runs.folder import unlinked
 from unbraid.runs.run import Run
-from unbraid.search.lineages import hyperparameter_names
+from unbraid.search.history import hyperparameter_names
 from unbraid.studies.population.jobs import BY_UDR, RPU
 from unbraid.studies.population.models import (
     BY_DCI,
