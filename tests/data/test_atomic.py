@@ -59,3 +59,15 @@ def test_a_new_file_has_the_mode_that_the_umask_gives(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+
+
+def test_an_open_file_is_not_what_a_link_leads_to(tmp_path: Path) -> None:
+    """`--out /dev/stdout >> log` would replace what the log holds."""
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert link_target(tmp_path / "loop") == tmp_path / "loop"
+    with (tmp_path / "log").open("w") as log:
+        (tmp_path / "stdout").symlink_to(f"/proc/self/fd/{log.fileno()}")
+        for path in (tmp_path / "stdout", Path(f"/dev/fd/{log.fileno()}")):
+            assert link_target(path) == path
+            with pytest.raises(OSError, match="not a regular file"), replacing(link_target(path)):
+                pass

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 import unbraid
@@ -14,6 +15,7 @@ from tests.examples.command import Here
 from unbraid.errors import InputError
 from unbraid.own import trust
 from unbraid.report.runs import pictures
+from unbraid.runs import weights
 from unbraid.runs.run import Run
 
 
@@ -116,3 +118,56 @@ def test_a_link_in_a_run_is_not_followed(name: str, own: Run, here: Here, tmp_pa
         done = here("explore", "runs/run", "--no-open")
         assert done.returncode == 2
         assert f"{name} is a link; expected files of the folder itself" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["report", "report/figures", "report/tables", "report/runs", "report/explorers"])
+def test_a_report_is_not_written_through_a_link(name: str, own: Run, here: Here, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "runs" / "run")
+    (tmp_path / "private").mkdir()
+    link = tmp_path / "runs" / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "private")
+    done = here("report", "runs")
+    assert (done.returncode, done.stderr.endswith(f"{name} is a link; expected files of the folder itself\n")) == (
+        2,
+        True,
+    )
+    assert not list((tmp_path / "private").iterdir())
+
+
+def test_a_log_is_not_a_link(own: Run, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    for name, read in (("train.jsonl", lambda: run.log), ("scores.jsonl", lambda: run.score_log)):
+        (run.folder / name).unlink(missing_ok=True)
+        (run.folder / name).symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(InputError, match="is a link"):
+            read()
+        with pytest.raises(InputError, match="is a link"):
+            run.append_log(1, {}, name)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_no_output_takes_the_place_of_a_file_of_a_run(own: Run, here: Here, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "run")
+    Run(tmp_path / "run").write_json("scores", {"scores": {}})
+    np.savez(tmp_path / "codes.npz", codes=np.random.default_rng(0).normal(size=(30, 2)), factors=np.arange(30) % 3)
+    (tmp_path / "link").symlink_to(tmp_path / "run" / "state.json")
+    files = sorted(path for path in (tmp_path / "run").iterdir() if path.is_file() and not path.name.startswith("."))
+    assert len(files) >= 7
+    for path in [*files, tmp_path / "link"]:
+        before = path.read_bytes()
+        done = here("score", "codes.npz", "--metrics", "mig", "--out", str(path))
+        assert done.returncode == 2, path
+        assert f"is a file of the run {tmp_path / 'run'}; expected another name" in done.stderr
+        assert path.read_bytes() == before
+
+
+def test_weights_are_real(own: Run, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    weights.save(
+        {name: value.to(torch.complex64) for name, value in run.method().state_dict().items()}, run.path("model")
+    )
+    with pytest.raises(InputError, match="has complex numbers; expected real ones"):
+        run.method()

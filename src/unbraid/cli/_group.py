@@ -13,9 +13,14 @@ import click
 
 from unbraid.arguments import is_too_long
 from unbraid.data.atomic import link_target
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, printable
 
 _WRITTEN = {"--out", "--readme", "--keep"}  # a link given here leads to the file that is written
+_OF_RUN = {
+    "config.json", "state.json", "train.jsonl", "scores.jsonl", "scores.json", "model.safetensors", "codes.npz",
+    "samples.npz", "names.json", "circles.json", "checkpoint.safetensors",
+}  # fmt: skip
+"""Files of a run, which would be damaged by another in their place."""
 
 
 class _PathType(click.Path):
@@ -27,8 +32,12 @@ class _PathType(click.Path):
         if is_too_long(value):
             self.fail(f"'{str(value)[:40]}…' is too long for a path", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        written = param is not None and not _WRITTEN.isdisjoint(param.opts)
-        return link_target(path) if written and not path.is_dir() else path
+        if param is None or _WRITTEN.isdisjoint(param.opts) or path.is_dir():
+            return path
+        target = link_target(path)
+        if target.name in _OF_RUN and (target.parent / "config.json").exists():
+            self.fail(f"{path} is a file of the run {target.parent}; expected another name", param, ctx)
+        return target
 
 
 PATH = _PathType(path_type=Path)
@@ -89,5 +98,5 @@ def command_line(*without: str) -> str:
 
 
 def say(line: str) -> None:
-    """A line for a person, on stderr."""
-    click.echo(f"unbraid: {line}", err=True)
+    """A line for a person, on stderr; names of files in it cannot send commands to a terminal."""
+    click.echo(f"unbraid: {printable(line)}", err=True)

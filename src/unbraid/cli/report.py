@@ -11,7 +11,7 @@ from unbraid.cli._data_path import DATA_PATH
 from unbraid.cli._group import PATH, say
 from unbraid.cli._trust import TRUST
 from unbraid.errors import InputError
-from unbraid.runs.folder import left_over
+from unbraid.runs.folder import left_over, unlinked
 from unbraid.studies import report_results, write_report
 
 
@@ -59,7 +59,6 @@ def command(
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
-    path = write_report(
-        folder, out or folder / "report", readme, draw, keep, explore, baseline, choose_by, file, say, workers, pdf
-    )
+    target = out or unlinked(folder / "report")  # which a folder from elsewhere may hold already
+    path = write_report(folder, target, readme, draw, keep, explore, baseline, choose_by, file, say, workers, pdf)
     click.echo(path)

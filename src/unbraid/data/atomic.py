@@ -61,8 +61,26 @@ def kind_of(mode: int) -> str:
 
 
 def link_target(path: Path) -> Path:
-    """The file that a path leads to when it is a link, else the path itself; for a path that the user has named."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    """The file that a path leads to when it is a link, else the path itself; for a path that the user has named.
+
+    /dev/stdout and the like stay links: what they lead to is open, and would lose what it holds.
+    """
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    return path if any(_is_open_file(link) for link in _chain(path)) else target
+
+
+def _chain(path: Path) -> Iterator[Path]:
+    """The links that lead from a path to a file."""
+    for _ in range(40):  # as many as Linux follows
+        if not path.is_symlink():
+            return
+        yield path
+        path = path.parent / path.readlink()
+
+
+def _is_open_file(link: Path) -> bool:
+    """Whether a link stands for a file that a process has open."""
+    return Path(os.path.realpath(link.parent)).parts[:2] == ("/", "proc")
 
 
 def clear_parts(folder: Path) -> None:

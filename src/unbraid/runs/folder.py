@@ -149,6 +149,8 @@ class Folder:
 
     def read_json(self, name: str) -> dict[str, Any]:
         path = f"{self.folder}/{name}.json"
+        if os.path.islink(path):  # noqa: PTH114 (a Path takes its time)
+            unlinked(Path(path))
         try:
             raw = read_bytes(path)
         except MissingError as error:

@@ -45,6 +45,7 @@ from unbraid.metrics.protocols import is_score_of_codes
 from unbraid.own import keys_in, label, remember, trusted
 from unbraid.own.references import references_in, unkept
 from unbraid.runs import samples, weights
+from unbraid.runs.folder import unlinked
 from unbraid.runs.identity import NUMBERS
 from unbraid.runs.kept_code import admit, keep
 from unbraid.runs.moved_data import SETTING, at, named_path, places
@@ -273,7 +274,7 @@ class Run(RunRecord):
 
     def _log_lines(self, name: str = LOG) -> Iterator[dict[str, float]]:
         try:
-            raw = read_bytes(self.folder / name, limit=LOG_LIMIT)
+            raw = read_bytes(unlinked(self.folder / name), limit=LOG_LIMIT)
         except MissingError:
             return
         last = 0
@@ -293,7 +294,7 @@ class Run(RunRecord):
         return {name: value for name, value in last.items() if name != "step"}
 
     def append_log(self, step: int, terms: Mapping[str, float], name: str = LOG) -> None:
-        with (self.folder / name).open("a") as file:
+        with unlinked(self.folder / name).open("a") as file:
             file.write(json.dumps({"step": step, **terms}) + "\n")
 
     def cut_log(self, step: int) -> None:

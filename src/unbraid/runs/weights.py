@@ -54,6 +54,8 @@ def restore(method: Method, path: Path, weights_only: bool) -> None:
     for name, shape in expected.items():
         if name not in tensors:
             raise InputError(f"{path} has no tensor '{name}'; it belongs to another method or version")
+        if tensors[name].is_complex():
+            raise InputError(f"{path}: '{name}' has complex numbers; expected real ones")
         if tensors[name].shape != shape:
             raise InputError(f"{path}: '{name}' has shape {tuple(tensors[name].shape)}; expected {tuple(shape)}")
     unknown = [name for name in tensors if name not in expected and not name.startswith("training.")]

@@ -29,7 +29,7 @@ from unbraid.data.reading import one_line
 from unbraid.errors import InputError, nearest
 from unbraid.jobs.job import Job
 from unbraid.own import Source, relative_to, trusted
-from unbraid.runs.folder import Folder
+from unbraid.runs.folder import Folder, unlinked
 from unbraid.runs.kept_code import UntrustedError, newer, read_kept
 
 if TYPE_CHECKING:  # drawing is slow to import, and only reports need it
@@ -229,6 +229,8 @@ def write_report(
         raise InputError(f"draw is {draw}; expected at least 0")
     if explore < 0:
         raise InputError(f"explore is {explore}; expected at least 0")
+    for inner in (*(out / name for name in ("explorers", "figures", "runs", "tables")), *(out / "runs").glob("*")):
+        unlinked(inner)  # the report of a folder from elsewhere may lie in it already
     if not (folder / "study.json").exists():
         if keep is not None:
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
