@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -243,3 +244,50 @@ def test_too_few_pictures_are_refused(tmp_path: Path, here: Here) -> None:
     done = here("discover", "pictures")
     assert done.returncode == 2
     assert "pictures holds 3 pictures that can be read; expected at least 10" in done.stderr
+
+
+def test_labels_that_cannot_be_used_are_one_line(
+    trained: tuple[Path, pd.DataFrame], here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, table = trained
+    table.to_csv(run.parent / "good.csv", index=False)
+    (run.parent / "empty.csv").write_text("file,top\n")
+    (run.parent / "twice.csv").write_text("file,top,top\n001.png,1,2\n")
+    os.mkfifo(run.parent / "pipe.csv")
+    for name, message in (
+        ("empty.csv", "has column names but no rows"),
+        ("twice.csv", "has 2 columns called 'top'"),
+        ("pipe.csv", "it is a named pipe, not a regular file"),
+        ("/dev/zero", "expected a .csv file"),
+    ):
+        done = here("label", str(run), "--labels", name, "--by", "z0")
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    monkeypatch.setattr("unbraid.runs.latents.ACTIVE", 1e9)
+    done = here("label", str(run), "--labels", "good.csv")
+    assert (done.returncode, "says anything; name those that may tell the attributes with --by" in done.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_names_are_different_and_can_be_printed(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, _ = trained
+    for wrong in (["z0=size", "z1=size"], ["z0=z1"], ["z0=\x1b[31m"]):
+        assert here("label", str(run), *wrong).returncode == 2
+    assert not (run / "names.json").exists()
+    assert here("label", str(run), "z0=file").returncode == 0
+    done = here("encode", str(run), "--all", "--out", "codes.csv")
+    assert (done.returncode, "a latent is called file, as another column is" in done.stderr) == (2, True)
+    record = json.loads((run / "names.json").read_text())
+    (run / "names.json").write_text(json.dumps({id: {"z0": "size", "z1": "size"} for id in record}))
+    done = here("encode", str(run), "--all", "--out", "codes.csv")
+    assert (done.returncode, "2 latents are called 'size'" in done.stderr) == (2, True)
+
+
+def test_links_are_made_for_all_pictures_or_none(trained: tuple[Path, pd.DataFrame], here: Here) -> None:
+    run, _ = trained
+    pictures = run.parent / "pictures"
+    (pictures / "000.png").rename(pictures / f"{'n' * 250}.png")
+    done = here("sort", str(pictures), "--by", "z0", "--model", str(run), "--links", "links")
+    assert (done.returncode, "File name too long" in done.stderr) == (2, True)
+    assert not (run.parent / "links").exists()

@@ -39,3 +39,12 @@ def test_classes_are_told_apart() -> None:
 def test_too_little_to_learn_from_is_said(labels: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fit_attribute(CODES[: len(labels)], labels, CODES)
+
+
+def test_what_is_not_finite_is_said() -> None:
+    codes = np.random.default_rng(0).normal(size=(40, 2))
+    for labels in (np.append(np.inf, np.arange(39)), codes[:, 0] * 1e200):
+        with pytest.raises(InputError, match=r"tall has values that are not finite, or above 1e\+100"):
+            fit_attribute(codes, labels, codes, "tall")
+    with pytest.raises(InputError, match="some codes are infinite or not a number"):
+        fit_attribute(codes, codes[:, 0], codes * np.nan)

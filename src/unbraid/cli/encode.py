@@ -60,8 +60,8 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
     circles = read_circles(trained.folder, codes.shape[1])
     angles = {name: circle.degrees(codes.numpy()) for name, circle in circles.items()}
     named = columns(codes, chosen)
-    if both := named.keys() & angles.keys():
-        raise InputError(f"{min(both)} is a circle, and the name of a latent; give the latent another name")
+    if both := named.keys() & {*angles, *label}:
+        raise InputError(f"a latent is called {min(both)}, as another column is; give it another name")
     table = pd.DataFrame({**label, **named, **angles})
     with written(out) as part:
         if out.suffix.lower() == ".csv":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -13,7 +14,9 @@ from unbraid.cli._files import written
 from unbraid.cli._group import PATH
 from unbraid.cli._pictures import pictures_for
 from unbraid.cli._trust import TRUST
+from unbraid.data.schema import WORD
 from unbraid.data.sets.image_folder import Pictures
+from unbraid.data.tables import read_table
 from unbraid.errors import InputError, nearest
 from unbraid.metrics.attributes import Fit, fit_attribute
 from unbraid.runs.latents import Latent, columns, find_latent, latents_of
@@ -51,6 +54,10 @@ def command(
     if names:
         given = dict(_pair(text, latents) for text in names)
         kept = {f"z{latent.index}": latent.name for latent in latents if latent.name != f"z{latent.index}"}
+        named = {f"z{latent.index}": f"z{latent.index}" for latent in latents} | kept | given
+        for name, count in Counter(named.values()).items():
+            if count > 1:
+                raise InputError(f"{count} latents would be called '{name}'; expected different names")
         click.echo(write_names(trained.outputs / "names.json", trained.config.id, {**kept, **given}))
         latents = latents_of(trained)
     if labels is not None:
@@ -66,7 +73,7 @@ def command(
 
 def _pair(text: str, latents: list[Latent]) -> tuple[str, str]:
     word, sign, name = text.partition("=")
-    if not sign or not name.strip():
+    if not sign or not name.strip() or not WORD.holds(name):
         raise InputError(f"'{text}' is not a name for a latent; expected LATENT=NAME, such as z3=size")
     return f"z{find_latent(latents, word).index}", name.strip()
 
@@ -79,6 +86,8 @@ def _attributes(run: Run, labels: Path, pictures: Path | None, chosen: list[Late
     else:
         data = pictures_for(run, pictures)
     table = _read(labels, data)
+    if not chosen:
+        raise InputError(f"no latent of {run.folder} says anything; name those that may tell the attributes with --by")
     codes = np.column_stack(list(columns(encode_all(run.method(), data), chosen).values()))
     row_of = {name: row for row, name in enumerate(data.files)}
     known = np.array([row_of[name] for name in table["file"]])
@@ -95,12 +104,13 @@ def _attributes(run: Run, labels: Path, pictures: Path | None, chosen: list[Late
 
 
 def _read(labels: Path, data: Pictures) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(labels, dtype={"file": str})
-    except (OSError, ValueError) as error:
-        raise InputError(f"{labels} cannot be read as a .csv file: {' '.join(str(error).split())}") from error
+    if labels.suffix.lower() != ".csv":
+        raise InputError(f"--labels is {labels}; expected a .csv file")
+    table = read_table(labels, {"file": str})
     if "file" not in table or len(table.columns) < 2:
         raise InputError(f"{labels} has the columns {', '.join(map(str, table.columns))}; expected file and attributes")
+    if table.empty:
+        raise InputError(f"{labels} has column names but no rows")
     if doubled := table["file"][table["file"].duplicated()].tolist():
         raise InputError(f"{labels} names {doubled[0]} twice; expected one row per picture")
     if unknown := sorted(set(table["file"].dropna()) - set(data.files)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,5 +86,10 @@ def _link(folder: Path, data: Pictures, order: list[int], links: Path) -> str:
     digits = len(str(len(order)))
     for number, row in enumerate(order, 1):
         name = data.files[row]
-        (links / f"{number:0{digits}}-{Path(name).name}").symlink_to((folder / name).resolve())
+        link = links / f"{number:0{digits}}-{Path(name).name}"
+        try:
+            link.symlink_to((folder / name).resolve())
+        except OSError as error:
+            shutil.rmtree(links)  # all of them, or none
+            raise InputError(f"cannot write {link}: {error.strerror or error}") from error
     return f"{links}  {len(order):,} links"

@@ -12,6 +12,7 @@ from unbraid.metrics._arrays import Array
 
 FOLDS = 5
 LEAST = 10  # labelled examples
+_LARGEST = 1e100  # of a number, whose square can be summed
 PENALTIES = np.logspace(-3, 3, 13)
 
 
@@ -50,9 +51,13 @@ def fit_attribute(codes: Any, labels: Any, others: Any, name: str = "the attribu
     x, y, rest = np.asarray(codes, np.float64), np.asarray(labels), np.asarray(others, np.float64)
     if len(x) < LEAST:
         raise InputError(f"{name} has {len(x)} labels; expected at least {LEAST}")
+    if not (np.isfinite(x).all() and np.isfinite(rest).all()):
+        raise InputError("some codes are infinite or not a number; expected those of a trained model")
     numeric = np.issubdtype(y.dtype, np.number) and len(np.unique(y)) > 2
     if numeric:
         y = y.astype(np.float64)
+        if not np.abs(y).max() < _LARGEST:
+            raise InputError(f"{name} has values that are not finite, or above {_LARGEST:g}; rescale them")
         if np.ptp(y) == 0:
             raise InputError(f"{name} is the same everywhere; expected at least two values")
         degree = 2 if len(x) >= 10 * x.shape[1] ** 2 else 1  # squares and products where there are labels enough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -58,4 +59,7 @@ def find_latent(latents: list[Latent], word: str, others: Iterable[str] = ()) ->
 
 def columns(codes: Tensor, chosen: list[Latent]) -> dict[str, np.ndarray]:
     """The chosen latents of codes (n, d) by name."""
+    for name, count in Counter(latent.name for latent in chosen).items():
+        if count > 1:
+            raise InputError(f"{count} latents are called '{name}'; give them different names with `unbraid label`")
     return {latent.name: codes[:, latent.index].numpy() for latent in chosen}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -62,10 +63,12 @@ def _from_code(reference: str) -> Any:
 
 def _from_torch(path: Path) -> nn.Module:
     try:
-        if path.suffix.lower() == ".pt2":
-            module: nn.Module = torch.export.load(path).module()
-        else:
-            module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that TorchScript is deprecated
+            if path.suffix.lower() == ".pt2":
+                module: nn.Module = torch.export.load(path).module()
+            else:
+                module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
     except Exception as error:  # on foreign bytes PyTorch raises whatever it stumbles over
         remedy = "weights alone are not enough: name the module with FILE.py:NAME, or save torch.jit.script(module)"
         raise InputError(f"{path} cannot be read as TorchScript; {remedy}") from error
