@@ -16,6 +16,7 @@ from unbraid.errors import InputError
 from unbraid.own import trust
 from unbraid.report.runs import pictures
 from unbraid.runs import weights
+from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 
 
@@ -171,3 +172,21 @@ def test_weights_are_real(own: Run, tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="has complex numbers; expected real ones"):
         run.method()
+
+
+def test_the_rows_of_a_config_take_no_memory(own: Run, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    record = run.read_json("config")
+    record["spec"]["rows"] = 2**62
+    run.write_json("config", record)
+    assert not run.representation().whole
+
+
+def test_what_a_folder_says_is_one_short_line(own: Run, here: Here, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "study" / "jobs" / "run-one")
+    for name in ("n" * 5000, "a\x1b[31mb"):
+        Folder(tmp_path / "study").write_json("study", {"name": name, "scale": ""})
+        done = here("report", "study", "--draw", "0")
+        assert (done.returncode, done.stderr.count("\n"), "\x1b" in done.stderr) == (0, 1, False)
+        assert len(done.stderr) < 1600

@@ -99,4 +99,5 @@ def command_line(*without: str) -> str:
 
 def say(line: str) -> None:
     """A line for a person, on stderr; names of files in it cannot send commands to a terminal."""
-    click.echo(f"unbraid: {printable(line)}", err=True)
+    text = printable(line)
+    click.echo(f"unbraid: {text if len(text) <= 1500 else f'{text[:1000]} … {text[-400:]}'}", err=True)

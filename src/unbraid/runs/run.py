@@ -390,7 +390,8 @@ class Run(RunRecord):
         for name, column, size in [("rows", rows, spec.rows), *zip(spec.names, factors.T, spec.sizes, strict=True)]:
             if not 0 <= int(column.min()) <= int(column.max()) < size:
                 raise InputError(f"{path}: '{name}' has values below 0 or above {size - 1}")
-        whole = torch.equal(rows, torch.arange(spec.rows))  # as many may be a draw with repetitions
+        # as many may be a draw with repetitions; the number in the config may be anything
+        whole = len(rows) == spec.rows and torch.equal(rows, torch.arange(spec.rows))
         masks = tensors.get("groups")
         groups = None if masks is None else [columns.nonzero().flatten().tolist() for columns in masks]
         return Representation(codes, factors, rows, spec.names, spec.sizes, groups, tensors.get("logvar"), whole)
