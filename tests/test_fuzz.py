@@ -24,7 +24,19 @@ import pytest
 from PIL import Image
 
 import unbraid
-from tests.examples.hostile import ARRAYS, FLOATS, INTS, LONG, SETTINGS, WORDS, BrokenRuleError, command, rule, spoil
+from tests.examples.hostile import (
+    ARRAYS,
+    FLOATS,
+    INTS,
+    LONG,
+    SETTINGS,
+    WORDS,
+    BrokenRuleError,
+    command,
+    listing,
+    rule,
+    spoil,
+)
 from unbraid import cli
 from unbraid.errors import InputError
 from unbraid.runs.folder import Folder, commit, versions
@@ -156,6 +168,8 @@ def call(world: World, path: Sequence[str], called: click.Command, changed: str 
                 words.append("--no-open")
             continue
         text = value if name == changed else folder if folder and name == "folder" else good(world, param)
+        if name == "protocol" != changed and "source" in {str(one.name) for one in called.params}:
+            text = "fast"  # codes are scored, where training need not
         if changed in ("set", "settings") and text == "image_folder":
             text = "dsprites"  # which works without a setting
         words += [text] if isinstance(param, click.Argument) else [param.opts[0], text]
@@ -334,6 +348,37 @@ def test_hostile_names_of_runs(world: World) -> None:
         world.tidy()
     assert codes[2] == 0
     _report("hostile names", codes, faults, start)
+
+
+def test_what_is_written_by_default_is_no_file_of_a_run(world: World) -> None:
+    """Each command that has an --out, without it: pictures may join a run, and nothing in it changes."""
+    codes, faults, start = Counter[int](), list[str](), time.monotonic()
+    inputs, copies = str(world.inputs / "runs"), str(world.out / "runs")
+    run = Path(copies) / world.run.name
+    for path, called in COMMANDS:
+        options = {str(param.name): param for param in called.params}
+        if path[0] in (*SPAWNING, "train", "discover") or "out" not in options or options["out"].required:
+            continue
+        shutil.copytree(inputs, copies)
+        if "source" in options:  # codes with factors, which those of pictures are without
+            shutil.copy2(world.inputs / "codes.npz", run)
+        before = listing(run)
+        words = call(world, path, called)
+        place = words.index("--out")
+        words = [
+            str(run / "codes.npz") if word == str(world.inputs / "codes.npz") else word.replace(inputs, copies)
+            for word in words[:place] + words[place + 2 :]
+        ]
+        try:
+            codes[command(words, world.inputs)[0]] += 1
+        except BrokenRuleError as error:
+            _note(faults, f"unbraid {' '.join(words)}: {error}")
+        after = listing(run)
+        if changed := [name for name in before if after.get(name) != before[name]]:
+            _note(faults, f"unbraid {' '.join(words)}: it changed {changed[0]}")
+        world.tidy()
+    _report("default outputs", codes, faults, start)
+    assert codes[0] >= 6
 
 
 def test_the_rule_notices_what_was_wrong_before(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
