@@ -9,13 +9,15 @@ import os
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
+from itertools import islice
 from os import PathLike
 from typing import Any, TypeVar, cast, get_args, get_origin
 
-from unbraid.errors import InputError, shown
+from unbraid.errors import InputError, printable, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MOST = 1_000_000  # members of a sequence that is not an array
 LARGEST = 2**63 - 1
 """Whole numbers beyond it fit no array, no seed and no count of steps."""
 
@@ -32,15 +34,34 @@ def need_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
 
 def need_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """`value` where it is a finite number in the range, else an InputError that names it."""
-    if not _is(value, float) or not abs(value) < 1e300:
+    if not _is(value, float) or not abs(float(value)) < 1e300:
         raise InputError(f"{name} is {shown(value)}; expected a finite number")
     if not low <= value <= high:
         raise InputError(f"{name} is {value:g}; expected {f'at least {low:g}' if value < low else f'at most {high:g}'}")
     return float(value)
 
 
+def need_array(name: str, values: Any) -> Any:
+    """An array of a tensor, a table or nested lists, else an InputError that names it."""
+    import numpy as np
+
+    try:
+        if hasattr(values, "detach"):
+            values = values.detach().cpu()
+            values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()  # NumPy lacks it
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} have rows of different lengths; expected (samples, columns)") from None
+    except Exception as error:  # the object's own conversion may raise anything
+        reason = " ".join(str(error).split())[:100] or type(error).__name__
+        raise InputError(f"{name} are a {type(values).__name__} that is not an array: {reason}") from error
+
+
 def checked(function: F) -> F:
-    """The function with its arguments checked: a wrong type is an InputError that names the argument."""
+    """The function with its arguments checked: a wrong type is an InputError that names the argument.
+
+    A sequence that is given as an array or a generator becomes a list, which has a length and a truth value.
+    """
 
     @wraps(function)
     def checking(*args: Any, **kwargs: Any) -> Any:
@@ -48,10 +69,27 @@ def checked(function: F) -> F:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{function.__name__}: {error}") from None
+        kinds = _kinds(inspect.unwrap(function))
+        for name, value in bound.arguments.items():
+            others = [kind for kind in kinds.get(name, ()) if kind is not Iterable]
+            if Iterable in kinds.get(name, ()) and _is(value, Iterable) and not any(_is(value, one) for one in others):
+                bound.arguments[name] = _listed(name, value)
         check_types(function, bound.arguments)
-        return function(*args, **kwargs)
+        return function(*bound.args, **bound.kwargs)
 
     return cast(F, checking)
+
+
+def _listed(name: str, value: Any) -> Any:
+    """A sequence of any type as a list; a tuple stays one."""
+    if isinstance(value, list | tuple):
+        return value
+    if hasattr(value, "ndim"):
+        return need_array(name, value).tolist()
+    members = list(islice(value, MOST + 1))
+    if len(members) > MOST:
+        raise InputError(f"{name} has more than {MOST:,} members; expected fewer")
+    return members
 
 
 def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
@@ -65,10 +103,15 @@ def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
             raise InputError(f"{name} is nan; expected a number")
         if not any(_is(value, kind) for kind in accepted):
             raise InputError(f"{name} is {shown(value)}; expected {' or '.join(_words(kind) for kind in accepted)}")
-        if isinstance(value, int) and int in accepted and not -LARGEST <= value <= 2**64:
+        if isinstance(value, int) and int in accepted and not -LARGEST <= value <= LARGEST:
             raise InputError(f"{name} is {shown(value)}; expected at most {LARGEST:,}")
-        if isinstance(value, str | PathLike) and PathLike in accepted and is_too_long(value):
-            raise InputError(f"{name} is {shown(value)}, which is too long for a path")
+        if isinstance(value, str | PathLike) and PathLike in accepted:
+            try:
+                too_long = is_too_long(value)
+            except UnicodeEncodeError:
+                raise InputError(f"{name} is {shown(printable(str(value)))}, which is not text") from None
+            if too_long:
+                raise InputError(f"{name} is {shown(value)}, which is too long for a path")
         members = _members(inspect.unwrap(function)).get(name, ())
         if members and isinstance(value, list | tuple) and type(value) not in accepted:
             for index, one in enumerate(value):
@@ -158,7 +201,11 @@ def _is(value: Any, kind: Any) -> bool:
     if kind is Callable:
         return callable(value)
     if kind is Iterable:
-        return hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping | type)
+        return (
+            hasattr(value, "__iter__")
+            and getattr(value, "ndim", 1) != 0
+            and not isinstance(value, str | bytes | Mapping | type)
+        )
     return isinstance(value, kind)
 
 

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+import torch
 
 from unbraid.runs.folder import _with_digest
 
@@ -36,11 +37,21 @@ JSON: list[Any] = [
     None, True, -1, 2.5, HUGE, float("inf"), float("nan"), "", "\x1b[31m", "\ud800", "$_{", LONG, [], [[]], {}, {"": 1},
     [None] * 3, {"a": {"a": {}}}, "../../etc/passwd", "/etc/passwd", 2**63, "1" * 5000,
 ]  # fmt: skip
+
+
+class Unwilling:
+    """What says that it is an array, and raises."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("no")
+
+
 ARRAYS: list[Any] = [
     None, "text", b"bytes", 3, float("nan"), {}, [], [[]], [[1, 2], [3]], [["a"]], object(),
     np.zeros((0, 3)), np.zeros((5, 0)), np.zeros((2, 2, 2)), np.full((40, 3), np.nan), np.full((40, 3), np.inf),
     np.array([["a", "b"]] * 40), np.array([[{}]] * 40, dtype=object), np.zeros((40, 3), complex),
     np.zeros((1, 3)), np.zeros((40, 1), "datetime64[s]"), np.zeros((7, 3)), iter([1, 2]), range,
+    torch.empty(40, 3, device="meta"), torch.zeros(40, 3).to_sparse(), Unwilling(), [[10**400] * 3] * 40,
 ]  # fmt: skip
 SETTINGS: list[Any] = [
     None,
@@ -57,6 +68,11 @@ SETTINGS: list[Any] = [
     LONG,
     (1, 2),
     True,
+    2**63,
+    np.float32(3),
+    np.array(3),
+    np.zeros((40, 3)),
+    "\ud800",
 ]
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from unbraid.arguments import need_array
 from unbraid.errors import InputError, nearest
 
 Array = np.ndarray[Any, Any]
@@ -184,15 +185,12 @@ def _need_cells(shape: tuple[int, ...]) -> None:
 
 
 def _array(values: Any) -> Array:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values  # NumPy has no such type
-    try:
-        if isinstance(values, list | tuple) and any(isinstance(cell, str) for cell in _cells(values)):
+    if isinstance(values, list | tuple) and any(isinstance(cell, str) for cell in _cells(values)):
+        try:
             return np.asarray(values, dtype=object)  # NumPy would make words of the numbers beside words
-        return np.asarray(values)
-    except ValueError:
-        raise InputError("factors have rows of different lengths; expected (samples, columns)") from None
+        except ValueError:
+            raise InputError("factors have rows of different lengths; expected (samples, columns)") from None
+    return cast(Array, need_array("factors", values))
 
 
 def _cells(rows: Any) -> Iterable[Any]:
@@ -213,11 +211,16 @@ def _typed(name: str, column: Any, asked: str | None) -> Typed:
         return np.where(codes < 0, np.nan, codes), factor_type, tuple(categories.categories), ""
     cells = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if cells.dtype.kind == "O":
-        cells = _from_objects(cells)
+        try:
+            cells = _from_objects(cells)
+        except OverflowError:
+            raise InputError(f"factor '{name}' has a number that no float holds; expected smaller ones") from None
     if cells.dtype.kind in "OUSb":
         if asked not in (None, "classes"):
             raise InputError(f"factor '{name}' has words or booleans, which have no order; expected type classes")
         return _named(cells)
+    if cells.dtype == np.float16:
+        cells = cells.astype(np.float32)  # which holds 2**53
     if cells.dtype.kind not in "iuf":
         raise InputError(f"factor '{name}' is {cells.dtype}; expected numbers or words")
     return _numbers(name, cells, asked)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from unbraid.errors import InputError
+from unbraid.arguments import LARGEST as LARGEST_WHOLE
+from unbraid.arguments import need_array, need_whole
+from unbraid.errors import InputError, shown
 
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator | int | None
@@ -59,7 +61,11 @@ def as_codes(codes: Any, name: str = "codes") -> Array:
     Numbers beyond 1e40 are refused, because solvers do not end or overflow, and those below 1e-100 are 0, because
     their squares are.
     """
-    table = _finite(_as_table(codes, name).astype(np.float64), name)
+    return _in_range(_finite(_as_table(codes, name).astype(np.float64), name), name)
+
+
+def _in_range(table: Array, name: str) -> Array:
+    """The table without numbers that would overflow or vanish when squared."""
     size = np.abs(table)
     if size.max() > LARGEST:
         row, column = np.argwhere(size > LARGEST)[0]
@@ -75,7 +81,7 @@ def as_factors(factors: Any, name: str = "factors") -> Array:
     table = _as_table(factors, name)
     if table.dtype.kind != "f":
         return _exact(table)
-    table = _finite(table.astype(np.float64), name)
+    table = _in_range(_finite(table.astype(np.float64), name), name)
     return table if continuous(table).any() else table.astype(np.int64)
 
 
@@ -118,9 +124,6 @@ def _finite(table: Array, name: str) -> Array:
 def _as_table(values: Any, name: str) -> Array:
     if values is None or isinstance(values, str):
         raise InputError(f"{name} are {values!r}; expected an array (samples, columns)")
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()  # NumPy has no such type
     if hasattr(values, "toarray") and hasattr(values, "shape"):  # a sparse matrix
         size = 8 * int(np.prod(values.shape, dtype=np.int64))
         if size > DENSE:
@@ -129,10 +132,7 @@ def _as_table(values: Any, name: str) -> Array:
                 f"at most {DENSE / 2**30:.0f} GB: choose columns or rows"
             )
         values = values.toarray()
-    try:
-        table = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        raise InputError(f"{name} have rows of different lengths; expected (samples, columns)") from None
+    table: Array = need_array(name, values)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or not table.shape[0] or not table.shape[1]:
@@ -152,7 +152,10 @@ def _numbers(table: Array, name: str) -> Array:
     for (row, column), cell in np.ndenumerate(table):
         if not isinstance(cell, int | float | np.number | np.bool_):
             raise InputError(f"{name} column {column} is {cell!r} at row {row}; expected numbers")
-    return table.astype(np.float64)
+    try:
+        return np.asarray(table, np.float64)
+    except OverflowError:
+        raise InputError(f"{name} hold a number that no float holds; expected smaller ones") from None
 
 
 def paired(codes: Any, factors: Any, classes: str = "", which: str = "") -> tuple[Array, Array]:
@@ -223,7 +226,13 @@ def checked_groups(width: int, groups: Sequence[Sequence[int]]) -> list[list[int
     """The groups of code columns, checked: none empty, no column out of range."""
     if not groups:
         raise InputError("groups are empty; expected at least one group of columns")
-    columns = [[int(column) for column in group] for group in groups]
+    for index, group in enumerate(groups):
+        if not isinstance(group, Iterable) or isinstance(group, str):
+            raise InputError(f"group {index} is {shown(group)}; expected columns of the codes")
+    columns = [
+        [need_whole(f"a column of group {index}", column, -LARGEST_WHOLE) for column in group]
+        for index, group in enumerate(groups)
+    ]
     for index, group in enumerate(columns):
         wrong = [column for column in group if not 0 <= column < width]
         if wrong:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from unbraid.arguments import check_types
-from unbraid.errors import InputError, nearest
+from unbraid.errors import InputError, nearest, shown
 from unbraid.metrics.declaration import Metric, Settings
 from unbraid.metrics.own_metric import reads, scoring
 from unbraid.own import label, look_up, refer
@@ -159,7 +159,9 @@ def as_protocol(protocol: ProtocolLike) -> Protocol:
     if isinstance(protocol, Mapping):
         return Protocol("own", protocol)
     if not isinstance(protocol, str):
-        raise InputError(f"protocol is {protocol!r}; expected a name, a Protocol or a mapping from metrics to settings")
+        raise InputError(
+            f"protocol is {shown(protocol)}; expected a name, a Protocol or a mapping from metrics to settings"
+        )
     value = look_up(protocol, PROTOCOLS, "protocol", _PROTOCOLS)
     if isinstance(value, Metric) or (callable(value) and not isinstance(value, Protocol)):
         return Protocol("own", {refer(protocol): {}})

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.arguments import need_array
 from unbraid.errors import InputError
 from unbraid.metrics._arrays import Array, as_codes, standardise
 
@@ -56,7 +57,9 @@ def _active(table: Array, kl: Any, threshold: float) -> Array:
     if kl is None:
         variances = table.var(0)
         return np.asarray(variances > threshold * max(variances.max(), 1e-12))
-    divergences = np.asarray(kl.detach().cpu() if hasattr(kl, "detach") else kl, dtype=np.float64)
+    divergences = need_array("kl", kl)
+    if divergences.dtype.kind not in "iuf":
+        raise InputError(f"kl is {divergences.dtype}; expected numbers, one per code")
     if divergences.shape != (table.shape[1],):
         raise InputError(f"kl has shape {divergences.shape}; expected ({table.shape[1]},), one number per code")
     return np.asarray(divergences > threshold)
