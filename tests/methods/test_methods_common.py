@@ -91,7 +91,7 @@ def test_there_is_no_page_without_a_method() -> None:
 @every_method
 def test_a_page_gives_each_settings_default(name: str) -> None:
     page = (PAGES / f"{name}.md").read_text()
-    assert len(page.splitlines()) <= 50
+    assert len(page.split()) <= 1_100  # a page is read in five minutes
     for field in own_settings(name):
         row = re.search(rf"^\| `{field.name}`( \(live\))? \| (\S+) \|", page, re.M)
         assert row is not None, f"{field.name} is not in the table of docs/methods/{name}.md"
