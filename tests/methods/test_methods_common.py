@@ -540,7 +540,7 @@ def test_what_a_learner_needs_and_the_data_lacks_is_named() -> None:
 
     torch.manual_seed(0)
     method = Pairs(Config(), Spec.of(squares()))
-    with pytest.raises(InputError, match="this method needs second_view, which the data does not give"):
+    with pytest.raises(InputError, match="this method needs second_view, which the data does not provide"):
         run(method, 1)
     pictures = Rows(squares().images_at(range(36)), torch.zeros(36, 0, dtype=torch.int64), [], [], source="test")
     with pytest.raises(InputError, match="needs data with factors"):
