@@ -29,9 +29,7 @@ from unbraid.training.representation import encode_all
     "--labels", type=PATH, help="A .csv of some pictures: a column `file`, and one per attribute of your own."
 )
 @click.option("--pictures", type=PATH, help="The folder of the pictures.  [default: the one the run was trained on]")
-@click.option(
-    "--by", metavar="A,B,…", help="The latents that may tell the attributes.  [default: all that say something]"
-)
+@click.option("--by", metavar="A,B,…", help="The latents to read the attributes from.  [default: all active ones]")
 @click.option(
     "--out", type=PATH, help="The .csv of all pictures to write.  [default: attributes.csv in the run's parent]"
 )
@@ -61,7 +59,7 @@ def command(
     elif not names:
         for latent in latents:
             weight = "" if latent.kl is None else f"  {latent.kl:.2f} nats"
-            click.echo(f"z{latent.index}  {latent.name}{weight}{'' if latent.active else '  says nothing'}")
+            click.echo(f"z{latent.index}  {latent.name}{weight}{'' if latent.active else '  inactive'}")
 
 
 def _pair(text: str, latents: list[Latent]) -> tuple[str, str]:

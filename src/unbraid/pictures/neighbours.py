@@ -145,8 +145,7 @@ def features_of(run: Run, method: Method, everything: bool = False) -> list[Feat
     features = [Feature(latent.name, (latent.index,)) for latent in chosen]
     if not features:
         raise InputError(
-            f"no latent of {run.folder} says anything: images cannot be compared by them; train it longer, or with a "
-            "lower strength"
+            f"{run.folder} has no active latent to compare images by; train it longer, or with a lower strength"
         )
     together = Feature(TOGETHER, tuple(latent.index for latent in chosen))
     return [*features, together] if len(features) > 1 else features
