@@ -66,7 +66,7 @@ class NamedFactor:
 
 @dataclass(frozen=True)
 class NamedCircle:
-    """Two factors that go round in a circle, and the angle of each picture in degrees."""
+    """Two factors whose values lie on a circle, and the angle of each picture in degrees."""
 
     name: str
     title: str
@@ -184,7 +184,7 @@ def page(
         f"{len(discovery.factors)} of its {codes.shape[1]} latents are active.",
     ]
     if discovery.axes is not None:
-        about.append("They are turned to be independent: other models agree with these axes more.")
+        about.append("They were rotated to be independent: other models agree better with these axes.")
     about += notes
     source = files("unbraid.explorer")
     return Template(source.joinpath("discovered.html").read_text(encoding="utf-8")).substitute(
@@ -224,7 +224,7 @@ def _circle(one: NamedCircle, middle: Tensor, method: Method, data: Pictures) ->
     codes[:, list(one.circle.columns)] = points
     drawn = to_bytes(method.decode(codes))
     pictures = _rows(("decoded, once round", drawn), ("pictures at these angles", data.shown_at(one.around(), SIDE)))
-    facts = f"one factor that goes round, as a hue or a direction does; its angle is {one.name} in factors.csv"
+    facts = f"one periodic factor, such as a hue or a direction; its angle is {one.name} in factors.csv"
     return f'<section class="card"><h2>{one.title}</h2><p class="facts">{facts}</p>{pictures}</section>'
 
 
