@@ -133,8 +133,8 @@ COMMANDS = sorted({
 
 @pytest.mark.parametrize(("name", "line"), COMMANDS)
 def test_a_command_of_a_page_exists(name: str, line: str) -> None:
-    """With its options. What is in brackets may be left out, and … stands for more."""
-    if name in ELSEWHERE:
+    """With its options and no arguments too many. What is in brackets may be left out, and … stands for more."""
+    if name == "docs/adding.md":
         pytest.skip(ELSEWHERE[name])
     words = shlex.split(line.replace("[", "").replace("]", "").replace("…", "").lstrip("$ "))[1:]
     command: click.Command = app
@@ -147,7 +147,8 @@ def test_a_command_of_a_page_exists(name: str, line: str) -> None:
         command, words = found, words[1:]
         context = click.Context(command, parent=context)
     if not isinstance(command, click.Group):
-        command.make_parser(context).parse_args(list(words))
+        _, rest, _ = command.make_parser(context).parse_args(list(words))
+        assert not rest, f"{name}: unexpected argument {rest[0]} in: {line}"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -40,7 +40,7 @@ def test_the_counts_are_those_of_the_tables() -> None:
     downloaded = [name for name, data in CATALOGUE.items() if not data.embedded]
     yours = [name for name, data in CATALOGUE.items() if data.embedded and not data.images]
     drawn = len(CATALOGUE) - len(downloaded) - len(yours)
-    sources = f"{drawn} need no file, {len(downloaded)} are downloaded, {len(yours)} read files of yours"
+    sources = f"{drawn} need no file, {len(downloaded)} are downloaded, {len(yours)} read your own files"
     for words in (
         f"trains {len(METHODS)} methods in one loop, measures {len(METRICS) + len(OF_MODELS)} metrics",
         f"| {len(CATALOGUE)}: {sources} |",

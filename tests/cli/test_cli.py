@@ -208,7 +208,7 @@ SCORE_BAD = [
     (["mine.py:encode"], "mine.py:encode is an encoder; say which data to score it on with --data"),
     (["mine.py:encode", "--data", "dsprites"], "there is no file mine.py"),
     (["codes.npz", "--data", "dsprites"], "--data is for encoders (FILE.py:NAME, TorchScript, ONNX)"),
-    (["codes.npz", "--update"], "--update is for a run"),
+    (["codes.npz", "--update"], "--update replaces the scores of a run in a local folder"),
     (["codes.npz", "--types", "digit=word"], "the type of factor 'digit' is 'word'; expected classes, ordered"),
     (["codes.npz", "--ignore", "digt"], "codes.npz has no column 'digt'; did you mean 'digit'?"),
     (["nothing.npz"], "nothing.npz does not exist"),

@@ -94,4 +94,4 @@ def test_no_line_of_a_list_of_commands_is_cut_off(here: Here, arguments: tuple[s
 def test_settings_are_sentences(here: Here) -> None:
     shown = " ".join(here("train", "beta_vae", "--help").stdout.split())
     assert "Images in a batch. [default: 64]" in shown
-    assert "p(x|z): Bernoulli pixels" in shown, "a formula keeps its case"
+    assert "p(x|z) of a pixel: Bernoulli" in shown, "a formula keeps its case"

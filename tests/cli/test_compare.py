@@ -50,7 +50,7 @@ def test_one_command_ends_in_a_page_and_again_does_nothing(here: Here, tmp_path:
     states = {path: path.stat().st_mtime_ns for path in Path(out).glob("jobs/*/state.json")}
     assert len(states) == 6
     again = here(*TINY, "--out", out, "--baseline", "beta_tc_vae")
-    assert "comparison has a comparison of 4 steps for each model, which is resumed" in again.stderr
+    assert f"resuming the comparison in {out}, with 4 steps per model" in again.stderr
     assert "6 models: 6 done\n" in again.stdout
     assert {path: path.stat().st_mtime_ns for path in states} == states
     assert "Differences from β-TCVAE" in page.read_text()

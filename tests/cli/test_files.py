@@ -21,5 +21,5 @@ def test_a_folder_named_by_dots_has_a_name_of_its_own(tmp_path: Path, monkeypatc
 
 
 def test_nothing_lies_beside_the_root() -> None:
-    with pytest.raises(InputError, match="nothing lies beside /"):
+    with pytest.raises(InputError, match="/ has no folder above it to write to"):
         beside(Path("/"), "-factors")

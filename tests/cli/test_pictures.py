@@ -209,7 +209,7 @@ def test_a_model_along_other_axes_is_kept_as_an_ordinary_run(trained: tuple[Path
     expected = axes.codes(known.codes.numpy())
     assert pd.read_csv(table)["factor_1"].to_numpy() == pytest.approx(expected[:, 1], abs=1e-3)
     assert Run(model).representation().codes.numpy() == pytest.approx(expected, abs=1e-3)
-    assert "They are turned to be independent" in page.read_text()
+    assert "They were rotated to be independent" in page.read_text()
     assert here("encode", str(model), "--out", "codes.csv", "--all").returncode == 0
     assert pd.read_csv(run.folder.parent / "codes.csv")["factor 2"].to_numpy() == pytest.approx(
         expected[:, 0], abs=1e-3

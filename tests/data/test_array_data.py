@@ -93,7 +93,7 @@ def test_labels_that_are_missing_stay_missing_or_are_refused() -> None:
     given = factor_labels(DATA, 30)
     assert torch.isnan(given[2]).tolist() == [False, False, True]
     for settings in ({"pairs": "shape"}, {"tasks": "2"}, {"codes": "factors"}):
-        with pytest.raises(InputError, match="need every label, and 1 rows have missing ones"):
+        with pytest.raises(InputError, match="need every label; 1 rows have missing labels"):
             load("image_folder", 8, path=_npz_with_holes(), **settings)
 
 

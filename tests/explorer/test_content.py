@@ -152,7 +152,7 @@ def test_without_its_data_a_run_keeps_its_sliders(vae: tuple[Run, FactorData]) -
 
 def test_without_decoder_and_data_there_is_nothing_to_show(tmp_path: Path) -> None:
     run, _ = trained(tmp_path / "run", "multitask")
-    with pytest.raises(InputError, match="has no decoder, and its pictures are not here"):
+    with pytest.raises(InputError, match="has no decoder, and its pictures were not found"):
         content_of(run)
 
 

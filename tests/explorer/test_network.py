@@ -128,7 +128,7 @@ def test_a_layer_that_the_page_cannot_run_is_named() -> None:
     lambda x: x + torch.rand(()), lambda x: x * 2 if float(x[0, 0]) > 0 else x * 3,
 ], ids=["random", "branches"])  # fmt: skip
 def test_a_function_that_is_no_fixed_list_of_steps_is_refused(function: object) -> None:
-    with pytest.raises(InputError, match="is random or takes other steps for another input"):
+    with pytest.raises(InputError, match="is random or its steps depend on its input"):
         trace(function, torch.ones(1, 3), "decoder")  # type: ignore[arg-type]
 
 

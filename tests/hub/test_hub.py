@@ -88,7 +88,7 @@ def test_it_is_fetched_once_and_also_read_without_a_connection(
     assert [line for line in server.requests if "/resolve/" in line] == fetched
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert Run(f"hf://{NAME}").folder == folder
-    with pytest.raises(InputError, match="the Hub cannot be asked for hf://somebody/other"):
+    with pytest.raises(InputError, match="the Hub does not answer for hf://somebody/other"):
         Run("hf://somebody/other")
 
 
@@ -247,12 +247,12 @@ def _set(*path: str, to: Any) -> Callable[[dict[str, Any]], None]:
 PICTURES = {"name": "image_folder", "resolution": 16}
 HOSTILE: dict[str, tuple[Hostile, str]] = {
     "a method of its own": (
-        _changed("config.json", _set("method", to=f"evil.py:Evil@{'0' * KEY}")), "names code of its author's"),
+        _changed("config.json", _set("method", to=f"evil.py:Evil@{'0' * KEY}")), "names code of its author"),
     "a network of its own": (
-        _changed("config.json", _set("settings", "network", to="/tmp/evil.py:Net")), "names code of its author's"),
+        _changed("config.json", _set("settings", "network", to="/tmp/evil.py:Net")), "names code of its author"),
     "a module's name as a method": (_changed("config.json", _set("method", to="os.system")), "no method 'os.system'"),
     "data in a file of its own": (
-        _changed("config.json", _set("opened", "name", to="evil.py:Data")), "names code of its author's"),
+        _changed("config.json", _set("opened", "name", to="evil.py:Data")), "names code of its author"),
     "a path of this machine": (
         _changed("config.json", _set("opened", to={**PICTURES, "settings": {"path": "/etc"}})),
         "points to a file of this machine: path is '/etc'"),

@@ -122,7 +122,7 @@ def test_killed_workers_are_replaced_and_nothing_is_lost(tmp_path: Path, whole: 
         thread.join()
     assert str(found) == "9 done", said
     assert said, "at least one was killed at work"
-    assert all("the worker process ended with SIGKILL; it resumes in another" in line for line in said)
+    assert all("the worker process ended with SIGKILL; it resumes in another process" in line for line in said)
     assert table(tmp_path, JOBS) == whole
 
 
@@ -149,7 +149,7 @@ def test_a_stopped_study_has_saved_what_it_trained_and_says_how_to_resume(tmp_pa
     assert nobody_works(tmp_path)
     command = f"unbraid study run {TOYS} --scale long --out {tmp_path} {' '.join(options)}"
     assert [line for line in said.splitlines() if line][-2:] == [
-        "unbraid: stopping when the jobs that train have saved a checkpoint; once more stops at once",
+        "unbraid: stopping when the training jobs have saved a checkpoint; press Ctrl-C again to stop at once",
         f"unbraid: stopped; to resume: {command}",
     ]
 
@@ -209,7 +209,7 @@ def test_killed_ray_workers_are_replaced_and_nothing_is_lost(
     thread.join()
     assert str(found) == "9 done", said
     assert said, "at least one was killed at work"
-    assert all("the Ray worker died (WorkerCrashedError); it resumes in another" in line for line in said)
+    assert all("the Ray worker died (WorkerCrashedError); it resumes in another process" in line for line in said)
     assert table(tmp_path, JOBS) == whole
 
 

@@ -405,10 +405,10 @@ def test_who_is_positive() -> None:
     ("settings", "message"),
     [
         ({"latents": 1}, "latents is 1; expected at least 2, one for each of the parts"),
-        ({"latents": 7, "head": "none"}, "latents is 7; without a head expected a multiple of 2, the parts"),
+        ({"latents": 7, "head": "none"}, "latents is 7; with head 'none' expected a multiple of 2, the parts"),
         (
             {"head": "whole", "positives": "disjoint"},
-            "head is 'whole', and positives are disjoint; expected parts or none",
+            "head is 'whole' and positives is 'disjoint'; expected head 'parts' or 'none'",
         ),
     ],
 )
@@ -420,7 +420,7 @@ def test_settings_that_do_not_fit_together(settings: dict[str, Any], message: st
 
 def test_labels_that_are_not_there() -> None:
     alone = PairData(squares(), None)
-    with pytest.raises(InputError, match="positives is 'joint', and these pairs share no factor; expected pairs"):
+    with pytest.raises(InputError, match="positives is 'joint', but these pairs share no factor; expected 'pairs'"):
         learner(positives="joint").update(alone.batch_at(range(4)))
     with pytest.raises(InputError, match="parts is 2; expected 1, one for each shared factor"):
         learner(positives="disjoint").update(PairData(squares(), ["row"]).batch_at(range(4)))

@@ -91,7 +91,7 @@ def test_there_is_no_page_without_a_method() -> None:
 @every_method
 def test_a_page_gives_each_settings_default(name: str) -> None:
     page = (PAGES / f"{name}.md").read_text()
-    assert len(page.splitlines()) <= 50
+    assert len(page.split()) <= 1_100  # a page is read in five minutes
     for field in own_settings(name):
         row = re.search(rf"^\| `{field.name}`( \(live\))? \| (\S+) \|", page, re.M)
         assert row is not None, f"{field.name} is not in the table of docs/methods/{name}.md"
@@ -540,7 +540,7 @@ def test_what_a_learner_needs_and_the_data_lacks_is_named() -> None:
 
     torch.manual_seed(0)
     method = Pairs(Config(), Spec.of(squares()))
-    with pytest.raises(InputError, match="this method needs second_view, which the data does not give"):
+    with pytest.raises(InputError, match="this method needs second_view, which the data does not provide"):
         run(method, 1)
     pictures = Rows(squares().images_at(range(36)), torch.zeros(36, 0, dtype=torch.int64), [], [], source="test")
     with pytest.raises(InputError, match="needs data with factors"):

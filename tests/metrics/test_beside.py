@@ -77,9 +77,9 @@ def test_only_protocols_that_use_the_new_fields_have_them_in_ids() -> None:
     [
         ({"beside": {"dlib": {"migg": {}}}}, "there is no metric 'migg'; did you mean 'mig'"),
         ({"beside": {"dlib": {"mig": {"bin": 5}}}}, "metric 'mig' has no setting 'bin'; did you mean 'bins'"),
-        ({"beside": {"sap": {}}}, "'sap' cannot stand before scores"),
-        ({"beside": {"a.b": {}}}, "'a.b' cannot stand before scores"),
-        ({"beside": {"sampled": {}}}, "'sampled' cannot stand before scores"),
+        ({"beside": {"sap": {}}}, "'sap' cannot be a prefix"),
+        ({"beside": {"a.b": {}}}, "'a.b' cannot be a prefix"),
+        ({"beside": {"sampled": {}}}, "'sampled' cannot be a prefix"),
         ({"sampled": {"migg": {}}}, "there is no metric 'migg'"),
     ],
 )

@@ -138,7 +138,7 @@ def test_a_changed_loss_trains_anew(moved: Path, here: Here, monkeypatch: pytest
     monkeypatch.setattr("unbraid.cli._engine.LocalExecutor", lambda *_, **__: InlineExecutor())
     done = here("study", "run", str(moved / "study.py"), "--out", str(out))
     assert (done.returncode, done.stdout) == (0, f"{out}  3 done\n")
-    assert "your sparse_vae.py changed since this study ran: what was made with it is run again" in done.stderr
+    assert "your sparse_vae.py changed since this study ran: the jobs that use it run again" in done.stderr
     old = {path.name for path in out.glob("jobs/*") if path.name[-12:] in before}
     assert len(old) == 3, "what was made before stays"
     new = [StudyFolder(out).folder(job) for job in jobs[:2]]

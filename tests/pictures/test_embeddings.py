@@ -26,7 +26,7 @@ def test_umap_is_an_extra_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(InputError) as error:
         save_umap(representation(), tmp_path / "umap.png")
-    assert str(error.value) == "UMAP is not installed; expected pip install 'unbraid[umap]'"
+    assert str(error.value) == "UMAP is not installed; run pip install 'unbraid[umap]'"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -136,7 +136,7 @@ def test_only_latents_that_say_something_are_compared(run: Run, monkeypatch: pyt
     assert features_of(run, method) == [Feature("size", (2,)), Feature("z0", (0,)), Feature("all together", (2, 0))]
     assert [feature.name for feature in features_of(run, method, everything=True)][2] == "z1"
     monkeypatch.setattr("unbraid.pictures.neighbours.latents_of", lambda run: [Latent(1, "z1", 0.0, False)])
-    with pytest.raises(InputError, match=r"no latent of .* says anything"):
+    with pytest.raises(InputError, match=r"has no active latent to compare images by"):
         features_of(run, method)
 
 

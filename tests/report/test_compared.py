@@ -14,9 +14,8 @@ from scipy.stats import ttest_1samp
 
 from unbraid.errors import InputError
 from unbraid.report import compare
-from unbraid.report.compared import (
-    ALL,
-    Compared,
+from unbraid.report.compared import ALL, Compared
+from unbraid.report.compared_tables import (
     cost_table,
     differences_table,
     in_words,

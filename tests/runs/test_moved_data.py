@@ -98,5 +98,5 @@ def test_the_kept_pictures_are_those_of_the_data(run: Run) -> None:
 def test_a_path_is_for_runs_on_files(tmp_path: Path) -> None:
     data = unbraid.data.load("dsprites", 16, rows=20)
     made = unbraid.train("beta_vae", data, out=tmp_path / "run", **SETTINGS)  # type: ignore[arg-type]
-    with data_at(tmp_path), pytest.raises(InputError, match="dsprites is not read from files of yours"):
+    with data_at(tmp_path), pytest.raises(InputError, match="dsprites is not read from your own files"):
         made.data()

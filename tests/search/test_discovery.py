@@ -29,10 +29,10 @@ def found(factors: list[Factor], **given: Any) -> Discovery:
 def test_the_result_says_what_stands_against_it() -> None:
     good = Factor(0, 2.0, 0.9)
     assert found([good]).advice() == []
-    assert "No factor" in found([Factor(0, 2.0, 0.3)]).advice()[0]
+    assert "agree on no factor" in found([Factor(0, 2.0, 0.3)]).advice()[0]
     assert "more minutes" in found([good], improving=10.0).advice()[0]
     assert "only 100 steps" in found([good], steps=100).advice()[0]
-    assert "confirmed only together" in found([good, Factor(1, 2.0, 0.4, 0.9)]).advice()[0]
+    assert "confirmed only as a mixture" in found([good, Factor(1, 2.0, 0.4, 0.9)]).advice()[0]
     assert "are few" in found([good], pictures=100).advice()[0]
     assert "Fewer than three" in found([good], models=2).advice()[0]
 

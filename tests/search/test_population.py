@@ -220,7 +220,7 @@ def test_a_population_has_converged_when_its_best_stands_still() -> None:
     ("changes", "message"),
     [
         ({"size": 0}, "size is 0; expected at least 1"),
-        ({"size": 1}, "size is 1, and a single member has none to copy; expected at least 2, or exploit='none'"),
+        ({"size": 1}, "size is 1, but a single member has no other to copy; expected at least 2, or exploit='none'"),
         ({"images": 100}, "images and steps both set the length of a generation; expected one of them"),
         ({"exploit": "tournament"}, "exploit is 'tournament'; known are none, truncation"),
         ({"start": "gird"}, "start is 'gird'; did you mean 'grid'"),

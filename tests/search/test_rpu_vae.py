@@ -365,7 +365,7 @@ def test_a_result_says_what_stands_against_it(done: RPU) -> None:
 def test_a_dead_model_is_not_a_result(done: RPU, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latents, "ACTIVE", 1e9)
     assert done.best is None
-    assert "No latent of the best model says anything: it is not a result." in done.advice()
+    assert "The best model has no active latent: it is not a result." in done.advice()
 
 
 KILLED = """

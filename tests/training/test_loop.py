@@ -220,7 +220,7 @@ def test_what_the_data_does_not_give_is_named() -> None:
     class Wants(Counter):
         needs = ("images", "targets", "views")
 
-    with pytest.raises(InputError, match="this method needs targets, views, which the data does not give"):
+    with pytest.raises(InputError, match="this method needs targets, views, which the data does not provide"):
         run(Wants(), 1)
 
 

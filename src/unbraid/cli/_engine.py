@@ -21,13 +21,17 @@ from unbraid.own import Source
 
 ENGINE: list[click.Parameter] = [
     click.Option(["--engine"], type=click.Choice(["local", "ray", "slurm"]), default="local", help="Where to run."),
-    click.Option(["--workers"], type=int, help="Jobs at a time.  [default: the cores of this machine or cluster]"),
-    click.Option(["--address"], help="A Ray cluster's address.  [default: one on this machine]"),
-    click.Option(["--gpus-per-job"], type=float, default=0.0, help="GPUs of a job: a share on Ray, whole on SLURM."),
+    click.Option(
+        ["--workers"], type=int, help="Jobs to run at a time.  [default: one per core of the machine or cluster]"
+    ),
+    click.Option(["--address"], help="Address of a Ray cluster.  [default: starts one on this machine]"),
+    click.Option(["--gpus-per-job"], type=float, default=0.0, help="GPUs per job: a fraction on Ray, whole on SLURM."),
     click.Option(["--partition"], help="SLURM's partition.  [default: the cluster's]"),
     click.Option(["--time"], metavar="[D-]H:M:S", help="SLURM's time limit; jobs resume after it.  [default: 4:00:00]"),
-    click.Option(["--array"], type=int, help="Jobs that SLURM gets as one array.  [default: 100]"),
-    click.Option(["--sbatch"], multiple=True, metavar="NAME=VALUE", help="Another option of sbatch: account=lab."),
+    click.Option(["--array"], type=int, help="Most jobs in one SLURM job array.  [default: 100]"),
+    click.Option(
+        ["--sbatch"], multiple=True, metavar="NAME=VALUE", help="Any other option of sbatch, such as account=lab."
+    ),
 ]
 _OF_RAY, _OF_SLURM = ("address",), ("partition", "time", "array", "sbatch")
 
@@ -46,7 +50,7 @@ def started(
         yield executor, count
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and engine["engine"] in ("local", "ray"):
-            say("stopping when the jobs that train have saved a checkpoint; once more stops at once")
+            say("stopping when the training jobs have saved a checkpoint; press Ctrl-C again to stop at once")
         executor.shutdown(wait=True, cancel_futures=True)
         raise
     executor.shutdown()

@@ -30,7 +30,7 @@ def beside(source: Path, ending: str) -> Path:
     """A file named after another or after the folder of a run, beside it, and never in the folder of a run."""
     path = source.resolve()
     if not path.name:
-        raise InputError(f"nothing lies beside {source}; name another folder, or say where to write with --out")
+        raise InputError(f"{source} has no folder above it to write to; say where to write with --out")
     if path.is_dir():
         above = path.parent if source.name in {"", ".."} else source.parent
         return above / f"{path.name}{ending}"

@@ -15,5 +15,5 @@ def _trust(ctx: click.Context, option: click.Parameter, chosen: bool) -> None:
 
 def TRUST(function: Any) -> Any:  # noqa: N802 (a decorator, written like the other options that commands share)
     """The flag `--trust` of a command, which holds while the command runs."""
-    text = "Run the code and open the files that the folder names, though it is from elsewhere."
+    text = "Run the code and open the files that the folder names, even if it comes from elsewhere."
     return click.option("--trust", is_flag=True, expose_value=False, callback=_trust, help=text)(function)

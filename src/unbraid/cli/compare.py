@@ -33,11 +33,11 @@ _BEFORE = ("slurm", *TRACKERS)  # what may be in the folder before there is a pl
 @click.argument("method")
 @click.option("--against", required=True, metavar="A,B,…", help="The methods to compare it with.")
 @click.option("--data", required=True, metavar="A,B,…", help="The data sets; `unbraid data list` shows them.")
-@click.option("--seeds", type=int, default=5, help="Models of each method and data set that are compared.")
+@click.option("--seeds", type=int, default=5, help="Compared models per method and data set.")
 @click.option("--minutes", type=float, default=60.0, help="Time that the whole comparison may take on this machine.")
 @click.option("--steps", type=int, help="Training steps of each model, in place of --minutes.")
 @click.option("--strengths", type=int, default=3, help="Values of each method's strength to choose from.")
-@click.option("--sweep-seeds", type=int, default=2, help="Models of each strength that the choice rests on.")
+@click.option("--sweep-seeds", type=int, default=2, help="Models per strength, from which the strength is chosen.")
 @click.option("--choose-by", default="mig", metavar="SCORE", help="The score by which strengths are chosen.")
 @click.option("--baseline", metavar="METHOD", help="What the page compares with.  [default: first of --against]")
 @click.option("--resolution", type=int, default=32, help="Side of the images in pixels.")
@@ -71,9 +71,9 @@ def command(
 ) -> None:
     """Compare a method with others in one command, and write a page about it.
 
-    All have the same networks, steps, data and seeds. Each method is first trained at several strengths; the best of
-    them is trained again with other seeds, and these models are compared. The speed of this machine is measured first,
-    and the steps are as many as fit into --minutes. If it is stopped, run the same command again.
+    All methods get the same networks, steps, data and seeds. Each is first trained at several strengths; the best
+    strength is trained again with other seeds, and these models are compared. The speed of this machine is measured
+    first, to find how many steps fit into --minutes. If the command is stopped, run it again to resume.
     """
     methods = (method, *_names(against))
     plan = Comparison(
@@ -93,7 +93,7 @@ def command(
                 _print_forecast(plan, measured)
             else:
                 plan = begun
-                say(f"{folder} has a comparison of {plan.steps:,} steps for each model, which is resumed")
+                say(f"resuming the comparison in {folder}, with {plan.steps:,} steps per model")
                 _print_rest(plan, folder, workers)
             if forecast:
                 say(f"to train them: {command_line('--forecast')}")
@@ -135,7 +135,7 @@ def _resumed(folder: Path, plan: Comparison, steps: int | None) -> Comparison | 
             "choose another --out"
         )
     if asked.code - begun.code:
-        say(f"your code changed since {folder} was begun; the models that it concerns are trained again")
+        say(f"your code changed since {folder} was begun; the models that use it are trained again")
     return asked
 
 

@@ -40,7 +40,7 @@ TRAINING = 0.9  # the part of a model's time that is training; encoding, scores 
 @click.command("demo")
 @click.option("--out", type=PATH, default=Path("demo"), help="Folder for runs, pictures and pages.")
 @click.option("--steps", type=int, default=2000, help="Training steps of each model.")
-@click.option("--workers", type=int, help="Models trained at a time.  [default: the cores of this machine]")
+@click.option("--workers", type=int, help="Models to train at a time.  [default: one per core of this machine]")
 @click.option("--open/--no-open", "opens", default=True, help="Whether to open the explorer in a browser.")
 def command(out: Path, steps: int, workers: int | None, opens: bool) -> None:
     """Train two methods on two data sets drawn here, and open the models as a page with sliders.

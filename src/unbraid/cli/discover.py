@@ -38,14 +38,16 @@ DARK = 8  # of 255: a picture whose brightest pixel is below this is black
 
 @click.command("discover")
 @click.argument("folder", type=PATH)
-@click.option("--minutes", type=float, default=30.0, help="Time to use, earlier calls with the same --out included.")
+@click.option("--minutes", type=float, default=30.0, help="Time to use, including earlier calls with the same --out.")
 @click.option("--out", type=PATH, help="Folder of the results.  [default: FOLDER-factors]")
 @click.option("--resolution", type=int, default=32, help="Side of the images in pixels.")
 @click.option("--network", default="patches", help="Encoder and decoder.")
-@click.option("--latents", type=int, default=10, help="Factors that a model can have, at most.")
-@click.option("--learning-rate", type=float, default=LEARNING_RATE, help="At the beginning; it falls later.")
+@click.option("--latents", type=int, default=10, help="The most factors that a model can have.")
+@click.option(
+    "--learning-rate", type=float, default=LEARNING_RATE, help="Learning rate at the beginning; it falls later."
+)
 @click.option("--strengths", default=",".join(f"{one:g}" for one in STRENGTHS), help="Values of β to try.")
-@click.option("--forecast", is_flag=True, help="Say what would be done and how long it takes, and stop.")
+@click.option("--forecast", is_flag=True, help="Print what would be done and how long it takes, and stop.")
 def command(
     folder: Path,
     minutes: float,
@@ -164,7 +166,7 @@ def _plan(search: Search, minutes: float, pace: Pace) -> str:
 
 def _finish(discovery: Discovery | None, data: Pictures, target: Path, notes: list[str]) -> None:
     if discovery is None:
-        say("no model is trained far enough yet to say anything; run the same command again, with more --minutes")
+        say("no model is trained far enough yet to show factors; run the same command again with more --minutes")
         raise click.exceptions.Exit(1)
     for path in write_results(discovery, data, target, notes):
         click.echo(path)

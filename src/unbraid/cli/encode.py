@@ -31,17 +31,15 @@ SUFFIXES = (".npy", ".csv", ".parquet")
 @click.option(
     "--out", type=PATH, required=True, help="The file to write: .npy for an array, .csv or .parquet for a table."
 )
-@click.option(
-    "--all", "everything", is_flag=True, help="Write all latents into a table, not only those that say something."
-)
-@click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
+@click.option("--all", "everything", is_flag=True, help="Write all latents into a table, not only the active ones.")
+@click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or auto: the best available.")
 @DATA_PATH
 @TRUST
 def command(run: Path, pictures: Path | None, out: Path, everything: bool, device: str) -> None:
     """Write the codes of a run's whole data set, or of other pictures, to a file.
 
     An .npy has one row per image and all latents, in the order of the data set, rows that were held out included: what
-    `train … --codes` reads. A .csv or .parquet has one column per latent that says something, with the names that
+    `train … --codes` reads. A .csv or .parquet has one column per active latent (by its KL), with the names that
     people gave them, the angles of circles that `discover` found, and the name of each picture's file.
     """
     if out.suffix.lower() not in SUFFIXES:
@@ -61,7 +59,7 @@ def command(run: Path, pictures: Path | None, out: Path, everything: bool, devic
     angles = {name: circle.degrees(codes.numpy()) for name, circle in circles.items()}
     named = columns(codes, chosen)
     if both := named.keys() & {*angles, *label}:
-        raise InputError(f"a latent is called {min(both)}, as another column is; give it another name")
+        raise InputError(f"'{min(both)}' is the name of a latent and of another column; give the latent another name")
     table = pd.DataFrame({**label, **named, **angles})
     with written(out) as part:
         if out.suffix.lower() == ".csv":

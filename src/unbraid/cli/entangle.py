@@ -20,7 +20,7 @@ from unbraid.runs.run import Run
 @click.command("entangle")
 @click.argument("source", type=PATH)
 @click.option("--factors", metavar="A,B,…", help="The columns of a .csv or .parquet that are factors, not codes.")
-@click.option("--alpha", type=float, default=0.25, help="How the reflection mixes codes, between 0 and 0.5.")
+@click.option("--alpha", type=float, default=0.25, help="How much the reflection mixes codes, between 0 and 0.5.")
 @click.option("--protocol", default="fast", help=f"One of {', '.join(PROTOCOLS)}.")
 @click.option("--metrics", metavar="A,B,…", help="Only these metrics.")
 @click.option("--seed", type=int, default=0, help="Seed of ties, splits, votes and fits.")

@@ -32,9 +32,7 @@ from unbraid.training.representation import encode_all
     "--labels", type=PATH, help="A .csv of some pictures: a column `file`, and one per attribute of your own."
 )
 @click.option("--pictures", type=PATH, help="The folder of the pictures.  [default: the one the run was trained on]")
-@click.option(
-    "--by", metavar="A,B,…", help="The latents that may tell the attributes.  [default: all that say something]"
-)
+@click.option("--by", metavar="A,B,…", help="The latents to read the attributes from.  [default: all active ones]")
 @click.option(
     "--out", type=PATH, help="The .csv of all pictures to write.  [default: attributes.csv in the run's parent]"
 )
@@ -68,7 +66,7 @@ def command(
     elif not names:
         for latent in latents:
             weight = "" if latent.kl is None else f"  {latent.kl:.2f} nats"
-            click.echo(f"z{latent.index}  {latent.name}{weight}{'' if latent.active else '  says nothing'}")
+            click.echo(f"z{latent.index}  {latent.name}{weight}{'' if latent.active else '  inactive'}")
 
 
 def _pair(text: str, latents: list[Latent]) -> tuple[str, str]:
@@ -87,7 +85,7 @@ def _attributes(run: Run, labels: Path, pictures: Path | None, chosen: list[Late
         data = pictures_for(run, pictures)
     table = _read(labels, data)
     if not chosen:
-        raise InputError(f"no latent of {run.folder} says anything; name those that may tell the attributes with --by")
+        raise InputError(f"no latent of {run.folder} is active; name those that may tell the attributes with --by")
     codes = np.column_stack(list(columns(encode_all(run.method(), data), chosen).values()))
     row_of = {name: row for row, name in enumerate(data.files)}
     known = np.array([row_of[name] for name in table["file"]])

@@ -39,10 +39,10 @@ _RULES = [
     click.Option(["--fraction"], type=float, default=_DEFAULTS.fraction, help="Share that copies a better member."),
     click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
     click.Option(["--attempts"], type=int, default=_DEFAULTS.attempts, help="Seeds to try if a model diverges."),
-    click.Option(["--patience"], type=int, help="Stop when the best score has not improved for so many generations."),
+    click.Option(["--patience"], type=int, help="Stop when the best score has not moved for so many generations."),
     click.Option(
         ["--tolerance"], type=float, default=_DEFAULTS.tolerance,
-        help="With --patience: a smaller change of the best score does not count.",
+        help="For --patience: a smaller change of the best score counts as none.",
     ),
 ]  # fmt: skip
 _SPACE = [
@@ -56,10 +56,12 @@ _OPTIONS = [
     click.Option(["--set"], multiple=True, metavar="NAME=VALUE", help="A setting of the data, such as path=FOLDER."),
     click.Option(["--score"], default="udr", help="Fitness of a member: udr, mig, dci, …"),
     click.Option(["--labels"], type=int, help="Rows whose factors the score may use.  [default: all]"),
-    click.Option(["--points"], type=int, help="Rows to score at most.  [default: 1,000 for udr, 15,000 or 50,000]"),
+    click.Option(["--points"], type=int, help="Rows to score, at most.  [default: 1,000 for udr, 15,000 or 50,000]"),
     *_RULES,
     *_SPACE,
-    click.Option(["--minutes"], type=float, help="Begin no generation but the first that would not end in this time."),
+    click.Option(
+        ["--minutes"], type=float, help="Time to use: after the first, no generation begins that would exceed it."
+    ),
     click.Option(["--out"], type=PATH, help="Folder of results.  [default: runs/population-METHOD-DATA-SCORE-SEED]"),
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),
     click.Option(["--protocol"], default="dlib", help="How to score the best model; none to skip it."),

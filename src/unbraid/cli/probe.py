@@ -23,15 +23,15 @@ from unbraid.training.device import resolve_device
 @click.argument("run", type=PATH)
 @click.option("--rows", type=int, default=ROWS, help="Images to fit on, and as many to test on.")
 @click.option("--seed", type=int, default=0, help="Seed that chooses the images.")
-@click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or the best available.")
+@click.option("--device", default="auto", help="cpu, cuda, cuda:1, mps, or auto: the best available.")
 @click.option("--out", type=PATH, help="Also write the scores to this .json file.")
 @DATA_PATH
 @TRUST
 def command(run: Path, rows: int, seed: int, device: str, out: Path | None) -> None:
     """Read the factors from a run's codes with linear classifiers.
 
-    They are fitted on the codes r and on each of their parts, and on z where the method has it, and tested on new
-    images.
+    The classifiers are fitted on the codes r, on each of their parts, and on z if the method has it. They are tested on
+    new images.
     """
     if rows < 3:
         raise InputError(f"--rows is {rows}; expected at least 3")

@@ -13,8 +13,8 @@ from unbraid.cli._group import PATH
 @click.argument("run", type=PATH)
 @click.argument("name", metavar="USER/NAME")
 @click.option("--private", is_flag=True, help="Make a new repository private.")
-@click.option("--licence", metavar="NAME", help="Of the weights, as the Hub abbreviates it, such as cc-by-4.0.")
-@click.option("--codes", type=int, default=5_000, help="How many codes to publish with it.")
+@click.option("--licence", metavar="NAME", help="Licence of the weights, by the Hub's name, such as cc-by-4.0.")
+@click.option("--codes", type=int, default=5_000, help="How many codes to publish with the model.")
 @click.option("--out", type=PATH, help="Write what would be published into this folder instead.")
 def command(run: Path, name: str, private: bool, licence: str | None, codes: int, out: Path | None) -> None:
     """Publish a run on the Hugging Face Hub, with a model card made from its record.

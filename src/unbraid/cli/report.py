@@ -25,8 +25,12 @@ from unbraid.studies import report_results, write_report
 @click.option(
     "--choose-by", metavar="SCORE", help="The score that chooses a method's settings.  [default: mig, or the first]"
 )
-@click.option("--pdf/--no-pdf", default=None, help="Figures also as PDF files.  [default: for fewer than 3,000 runs]")
-@click.option("--results", metavar="SCALE|DIR", help="FOLDER is a study: the page of results kept with it, or in DIR.")
+@click.option(
+    "--pdf/--no-pdf", default=None, help="Also write figures as PDF files.  [default: for fewer than 3,000 runs]"
+)
+@click.option(
+    "--results", metavar="SCALE|DIR", help="Take FOLDER as a study's name, and its results from this scale or DIR."
+)
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
 @click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
 @DATA_PATH
@@ -46,19 +50,19 @@ def command(
 ) -> None:
     """Write a page about a study or any folder of runs.
 
-    It has figures, verdicts and a table of the runs, and needs no network. `unbraid report assumptions --results desk`
-    makes the page of a study from the table that is kept with it, without running anything; instead of a scale it takes
-    a folder that --keep or `unbraid import` wrote.
+    The page has figures, verdicts and a table of the runs, and needs no network. `unbraid report assumptions --results
+    desk` writes the page of a study from the table that comes with it, without running anything. Instead of a scale,
+    --results also takes a folder that --keep or `unbraid import` wrote.
     """
     workers = os.cpu_count() or 1
     if results is not None:
         if keep is not None:
-            raise InputError("--results reads what --keep wrote; give one of them")
+            raise InputError("--results reads the folder that --keep writes; expected only one of them")
         target = out or Path(f"{folder}-{Path(results).name}-report")
         click.echo(report_results(str(folder), results, target, readme, workers, pdf))
         return
     if earlier := left_over(folder / "jobs"):
-        say(f"left out: {len(earlier)} jobs that the study had with other settings, such as {min(earlier)}")
+        say(f"left out: {len(earlier)} jobs of the study with earlier settings, such as {min(earlier)}")
     target = out or unlinked(folder / "report")  # which a folder from elsewhere may hold already
     path = write_report(folder, target, readme, draw, keep, explore, baseline, choose_by, file, say, workers, pdf)
     click.echo(path)

@@ -26,7 +26,7 @@ SUFFIXES = (".png", ".csv", ".html")
 )  # fmt: skip
 @click.option("--count", type=int, default=6, help="Neighbours to show for each feature.")
 @click.option("--pictures", type=PATH, help="Search this folder or .npz, instead of the run's own data.")
-@click.option("--all", "everything", is_flag=True, help="Compare by all latents, not only those that say something.")
+@click.option("--all", "everything", is_flag=True, help="Compare by all latents, not only the active ones.")
 @click.option(
     "--out", type=PATH,
     help="The file to write: .png for a sheet, .csv for a table, .html for a page; all three without an ending.  "
@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Show the nearest neighbours of images by each feature of a run's codes.
 
-    Features are the latents that say something, by KL, and all of them together. The neighbours' files are printed and
+    Features are the active latents (by their KL), and all of them together. The neighbours' files are printed and
     in the table.
     """
     target = out or run / "neighbours"

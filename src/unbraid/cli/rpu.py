@@ -46,14 +46,14 @@ _OPTIONS: list[click.Parameter] = [
     ),
     click.Option(
         ["--patience"], type=int, default=_DEFAULTS.population.patience,
-        help="A metaEpoch ends when the best UDR has not improved for so many generations.",
+        help="A metaEpoch ends when the best UDR has not moved for so many generations.",
     ),
     click.Option(
         ["--final-generations"], type=int, default=_DEFAULTS.final.generations,
         help="Generations of the last population.",
     ),
     click.Option(
-        ["--final-founders"], type=int, help="Members of its first generation; the best --size of them continue."
+        ["--final-founders"], type=int, help="Founders of the last population; the best --size of them continue."
     ),
     click.Option(["--leaf-runs"], type=int, default=_DEFAULTS.leaf_runs, help="Leaf-runs, at most."),
     click.Option(
@@ -62,15 +62,15 @@ _OPTIONS: list[click.Parameter] = [
     ),
     click.Option(
         ["--reduce"], multiple=True, metavar="NAME=VALUE",
-        help=f"How data is reduced: {', '.join(field.name for field in dataclasses.fields(ReductionConfig))}.",
+        help=f"A setting of the reduction: {', '.join(field.name for field in dataclasses.fields(ReductionConfig))}.",
     ),
     *(rule for rule in _RULES if rule.name in _KEPT),
     *_SPACE,
     click.Option(
         ["--minutes"], type=float,
-        help="Time to use: chooses the sizes that are not given, and begins no generation that would not end in it.",
+        help="Time to use. Sizes that you do not give are chosen to fit; no generation begins that would exceed it.",
     ),
-    click.Option(["--forecast"], is_flag=True, help="Say what would be done and how long it takes, and stop."),
+    click.Option(["--forecast"], is_flag=True, help="Print what would be done and how long it takes, and stop."),
     click.Option(["--seed"], type=int, default=0, help="Seed of all decisions and all models."),
     click.Option(["--out"], type=PATH, help="Folder of the results.  [default: runs/rpu-METHOD-DATA-SEED]"),
     click.Option(["--precision"], default="fp32", help="fp32 or bf16."),

@@ -33,8 +33,10 @@ LEFT_OUT, UNDEFINED = "continuous", "–"  # cells without a value
 @click.command("score")
 @click.argument("source")
 @click.option("--data", metavar="NAME", help="The data set that an encoder is scored on.")
-@click.option("--resolution", type=int, default=64, help="Side of its images in pixels.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of it, such as path=FOLDER.")
+@click.option("--resolution", type=int, default=64, help="Side of the images of --data in pixels.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of --data, such as path=FOLDER."
+)
 @click.option("--samples", type=int, help="Images to encode, at random if there are more.  [default: 50000]")
 @click.option("--batch", type=int, default=256, help="Images to encode at a time.")
 @click.option("--device", help="Where to encode: cpu, cuda, cuda:1, mps or auto.  [default: where the encoder is]")
@@ -78,13 +80,13 @@ def command(
     """Score an encoder, the codes of a file, or a run.
 
     SOURCE is an encoder (FILE.py:NAME, a TorchScript or an ONNX file), scored on --data; an .npz, .csv, .parquet or
-    .h5ad file of codes and factors; or the folder of a run. Beside each score stand those of noise (the same codes
-    shuffled) and of perfect codes (one per factor) on the same rows. Below them is where the main scores lie among
-    those of models that studies trained on the same data, and what papers printed.
+    .h5ad file of codes and factors; or the folder of a run. Beside each score are those of noise (the same codes
+    shuffled) and of perfect codes (one per factor) on the same rows. The lines below say where the main scores lie
+    among models that studies trained on the same data, and what papers printed.
     """
     run = Run(source) if Path(source).is_dir() or is_remote(source) else None
     if update and (run is None or run.source is not None or out is not None):
-        raise InputError("--update is for a run in a folder of yours, and without --out")
+        raise InputError("--update replaces the scores of a run in a local folder; expected such a run, and no --out")
     typed = read_types(types)
     opened: Any = None
     if is_reference(source):

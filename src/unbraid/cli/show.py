@@ -22,7 +22,7 @@ from unbraid.runs.run import Run
 def command(run: Path, out: Path | None, seed: int) -> None:
     """Write pictures of a run: reconstructions, and what each latent does.
 
-    The latents' effects are drawn twice, as a picture and as an animation.
+    The effects of the latents are drawn as a picture and as an animation.
     """
     for path in show(Run(run), out=out, rng=seed):
         click.echo(path)

@@ -41,8 +41,8 @@ COLUMNS, ROWS = 12, 10  # of a contact sheet
 def command(folder: Path, by: str, model: Path | None, links: Path | None, out: Path | None) -> None:
     """Show the pictures of a folder in the order of a factor.
 
-    FOLDER is that of the pictures. The contact sheet shows them evenly spaced along the factor: the fastest way to see
-    what it is.
+    FOLDER holds the pictures. The contact sheet shows them evenly spaced along the factor: the fastest way to see what
+    the factor is.
     """
     run = Run(model or beside(folder, "-factors") / "model")
     name, values_of = _factor(run, by)

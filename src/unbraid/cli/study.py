@@ -37,7 +37,7 @@ def command() -> None:
 @click.option("--out", type=PATH, help="The study's folder.  [default: runs/NAME-SCALE]")
 @click.option("--jobs", "numbers", metavar="A-B", help="Only these jobs, such as 17 or 0-99, and what they need.")
 @click.option("--retry", type=click.Choice(["failed"]), help="Run failed jobs again.")
-@click.option("--verify", is_flag=True, help="Read every file of finished jobs, even where nothing seems changed.")
+@click.option("--verify", is_flag=True, help="Read every file of finished jobs, even if size and time are unchanged.")
 @click.option("--memory-limit", type=float, metavar="GB", help="Memory that each job may use, locally or on SLURM.")
 def run(
     name: str,

@@ -27,7 +27,7 @@ _OPTIONS = [
     click.Option(["--protocol"], default="dlib", help="How to score the codes: a protocol's name, or none."),
     click.Option(["--every"], type=int, default=100, help="Steps between two lines of the log."),
     click.Option(["--checkpoint-seconds"], type=float, default=30.0, help="Time between two checkpoints."),
-    click.Option(["--evaluate-every"], type=int, help="Also score every so many steps, into scores.jsonl."),
+    click.Option(["--evaluate-every"], type=int, help="Also score every so many steps, and write scores.jsonl."),
     TRACK,
 ]
 

@@ -155,7 +155,7 @@ def typed_settings(name: str, settings: Mapping[str, object]) -> dict[str, Any]:
     own = entry.settings
     defaults = {setting: default for wrapper in WRAPPERS for setting, default in wrapper.defaults.items()}
     if name not in CATALOGUE and (shared := own & defaults.keys()):
-        raise InputError(f"{name} has a setting '{min(shared)}', which all data sets have; choose another word")
+        raise InputError(f"{name} has a setting '{min(shared)}', which all data sets have; choose another name")
     defaults |= entry.defaults
     for setting in settings:
         if setting not in own and setting not in defaults:

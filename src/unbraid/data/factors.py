@@ -215,7 +215,7 @@ class FactorData(ABC):
     def need_labels(self, what: str) -> None:
         """Refuse missing labels; `what` says what needs them."""
         if self.missing:
-            raise InputError(f"{what} need every label, and {self.missing:,} rows have missing ones; expected none")
+            raise InputError(f"{what} need every label; {self.missing:,} rows have missing labels")
 
     def check_factors(self, factors: Table) -> Tensor:
         """`factors` as int64 (n, k), or an InputError that names the factor that is out of range."""

@@ -376,7 +376,7 @@ def _finish(file: RemoteFile, part: Path, path: Path) -> Path:
         digest = _digest("sha256", part)
         _sidecar(path).write_text(f"{digest}  {path.name}\n")
         warnings.warn(
-            f"no checksum of {file.base} is published: it is accepted unverified, its SHA-256 {digest} noted beside it",
+            f"no checksum of {file.base} is published: accepted unverified; its SHA-256 {digest} is stored beside it",
             stacklevel=3,
         )
     with part.open("r+b") as written:

@@ -242,7 +242,7 @@ def _check_size(path: Path | str, size: int) -> None:
     if size > limit:
         raise InputError(
             f"{path} holds {size / 1e9:.1f} GB of arrays, unpacked; at most {limit / 1e9:.1f} GB are read "
-            "(the environment variable UNBRAID_READ_LIMIT is another number of bytes)"
+            "(to change this, set the environment variable UNBRAID_READ_LIMIT to a number of bytes)"
         )
 
 
@@ -268,7 +268,7 @@ def picture(source: Path | IO[bytes], name: Path | str, formats: Collection[str]
         except UnidentifiedImageError as error:
             raise InputError(f"{name} cannot be read as a picture: expected {', '.join(formats)}") from error
         except Image.DecompressionBombError as error:  # its own limit, which is higher
-            raise InputError(f"{name} has more than {PIXELS_LIMIT:,} pixels; expected at most as many") from error
+            raise InputError(f"{name} has too many pixels; expected at most {PIXELS_LIMIT:,}") from error
         with image, _no_stderr() if image.format == "TIFF" else nullcontext():
             if image.width * image.height > PIXELS_LIMIT:
                 size = f"{image.width:,} x {image.height:,} pixels"

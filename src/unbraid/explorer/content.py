@@ -234,7 +234,7 @@ def _pictures(
         kept_pictures = samples.read(run.folder) if "codes" not in method.needs else None
         if kept_pictures is None:
             if not decodes:
-                raise InputError(f"{run.folder} has no decoder, and its pictures are not here: {error}") from error
+                raise InputError(f"{run.folder} has no decoder, and its pictures were not found: {error}") from error
             notes.append(f"No pictures of the data: {error}.")
             return {"sheet": None, "extremes": []}
         notes.append(f"The {len(kept_pictures)} pictures shown are those that are kept with the run: {error}.")

@@ -37,6 +37,7 @@ Array = np.ndarray[Any, Any]
 EXTREMES = 8  # pictures at each end of a factor
 STRIP = 9  # decoded pictures along a factor
 QUERIES = 4  # pictures whose neighbours are shown
+SIDE = 96  # pixels of a real picture on the page, where its file has as many
 BINS = 30
 
 
@@ -65,7 +66,7 @@ class NamedFactor:
 
 @dataclass(frozen=True)
 class NamedCircle:
-    """Two factors that go round in a circle, and the angle of each picture in degrees."""
+    """Two factors whose values lie on a circle, and the angle of each picture in degrees."""
 
     name: str
     title: str
@@ -180,10 +181,10 @@ def page(
     about = [
         f"{discovery.models} models, the best with β {discovery.member.strength:g} and {discovery.steps:,} steps, in "
         f"{discovery.seconds / 60:.0f} minutes.",
-        f"{len(discovery.factors)} of its {codes.shape[1]} latents say something.",
+        f"{len(discovery.factors)} of its {codes.shape[1]} latents are active.",
     ]
     if discovery.axes is not None:
-        about.append("They are turned to be independent: other models agree with these axes more.")
+        about.append("They were rotated to be independent: other models agree better with these axes.")
     about += notes
     source = files("unbraid.explorer")
     return Template(source.joinpath("discovered.html").read_text(encoding="utf-8")).substitute(
@@ -207,7 +208,7 @@ def _card(one: NamedFactor, middle: Tensor, method: Method, data: Pictures) -> s
     bounds = np.quantile(one.values, [0.01, 0.99])
     strip = traverse(method, middle, one.factor.latent, torch.linspace(float(bounds[0]), float(bounds[1]), STRIP))
     pictures = _rows(
-        ("decoded, low to high", strip), ("lowest", data.images_at(low)), ("highest", data.images_at(high))
+        ("decoded, low to high", strip), ("lowest", data.shown_at(low, SIDE)), ("highest", data.shown_at(high, SIDE))
     )
     title = html.escape(one.title.capitalize())
     return (
@@ -222,8 +223,8 @@ def _circle(one: NamedCircle, middle: Tensor, method: Method, data: Pictures) ->
     codes = middle.repeat(STRIP, 1)
     codes[:, list(one.circle.columns)] = points
     drawn = to_bytes(method.decode(codes))
-    pictures = _rows(("decoded, once round", drawn), ("pictures at these angles", data.images_at(one.around())))
-    facts = f"one factor that goes round, as a hue or a direction does; its angle is {one.name} in factors.csv"
+    pictures = _rows(("decoded, once round", drawn), ("pictures at these angles", data.shown_at(one.around(), SIDE)))
+    facts = f"one periodic factor, such as a hue or a direction; its angle is {one.name} in factors.csv"
     return f'<section class="card"><h2>{one.title}</h2><p class="facts">{facts}</p>{pictures}</section>'
 
 
@@ -242,7 +243,8 @@ def _rows(*rows: tuple[str, Tensor]) -> str:
 
 
 def _image(images: Tensor, words: str) -> str:
-    return f'<img alt="{html.escape(words)}" src="{picture_address(tiles([images]))}">'
+    coarse = ' class="coarse"' if images.shape[-1] < SIDE else ""
+    return f'<img{coarse} alt="{html.escape(words)}" src="{picture_address(tiles([images]))}">'
 
 
 def _histogram(one: NamedFactor) -> str:
@@ -268,13 +270,16 @@ def _neighbours(factors: Sequence[NamedFactor], codes: Tensor, data: Pictures) -
     parts = []
     for row in queries.tolist():
         nearest = neighbours(codes, codes[row], groups, EXTREMES + 1)
-        lines = "".join(
-            f"<figure>{_image(data.images_at([other for other in rows.tolist() if other != row][:EXTREMES]), one.name)}"
-            f"<figcaption>{html.escape(one.title)}</figcaption></figure>"
-            for one, rows in zip(factors, nearest, strict=True)
-        )
+        lines = ""
+        for one, rows in zip(factors, nearest, strict=True):
+            others = [other for other in rows.tolist() if other != row][:EXTREMES]
+            lines += (
+                f"<figure>{_image(data.shown_at(others, SIDE), one.name)}"
+                f"<figcaption>{html.escape(one.title)}</figcaption></figure>"
+            )
         name = html.escape(data.files[row])
-        parts.append(f'<section class="card"><h3>{_image(data.images_at([row]), name)} {name}</h3>{lines}</section>')
+        query = _image(data.shown_at([row], SIDE), name)
+        parts.append(f'<section class="card"><h3>{query} {name}</h3>{lines}</section>')
     return "<h2>Nearest by each factor</h2>" + "".join(parts)
 
 

@@ -87,7 +87,7 @@ def trace(function: Callable[[Tensor], Tensor], example: Tensor, name: str) -> N
 
 
 def _changing(name: str) -> InputError:
-    return InputError(f"the {name} is random or takes other steps for another input, which the page cannot do")
+    return InputError(f"the {name} is random or its steps depend on its input, which the page cannot do")
 
 
 def _traced(function: Callable[[Tensor], Tensor], example: Tensor, name: str) -> Network:

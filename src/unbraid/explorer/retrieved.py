@@ -57,7 +57,8 @@ def _row(retrieval: Retrieval, one: Neighbours) -> str:
 def _figure(image: Tensor, name: str, note: str = "") -> str:
     caption = f"<figcaption>{_text(name)}<br>{note}</figcaption>" if note else ""
     style = "" if note else ' style="width: 8rem"'
-    return f'<figure><img alt="{_text(name)}"{style} src="{picture_address(tiles([image[None]]))}">{caption}</figure>'
+    source = picture_address(tiles([image[None]]))
+    return f'<figure><img class="coarse" alt="{_text(name)}"{style} src="{source}">{caption}</figure>'
 
 
 def _text(words: str) -> str:

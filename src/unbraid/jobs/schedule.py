@@ -156,7 +156,7 @@ def run(
     study, plan = StudyFolder(out), ordered(given := list(jobs))
     asked = {job.id for job in given}
     for file in keep(keys_in(plan), study.out):  # for workers elsewhere, and in case the files change meanwhile
-        say(f"your {file} changed since this study ran: what was made with it is run again")
+        say(f"your {file} changed since this study ran: the jobs that use it run again")
     _inspect(study, plan, thorough, say)
     if retry:
         _queue_again(study, plan, plan if among is None else ordered(among))
@@ -234,7 +234,7 @@ class _Queue:
         except WorkerDiedError as error:
             self.deaths[job.id] += 1
             if self.deaths[job.id] < DEATHS:
-                self.say(f"{job.label} ({job.id}): {error}; it resumes in another")
+                self.say(f"{job.label} ({job.id}): {error}; it resumes in another process")
                 self.ready.appendleft(job)
                 return
             state = self.give_up(job, f"{error}, {DEATHS} times; perhaps it ran out of memory")

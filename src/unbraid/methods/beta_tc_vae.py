@@ -16,7 +16,7 @@ from unbraid.methods.vae import VAE, AutoencoderConfig
 class Config(AutoencoderConfig):
     beta: float = setting(4.0, "weight of the total correlation; 1 is the plain VAE", low=0, live=True)
     estimator: str = setting(
-        "batch", "of total correlation: the batch alone, weighted (mws) or stratified sampling (mss)",
+        "batch", "estimate of total correlation: the batch alone, weighted (mws) or stratified sampling (mss)",
         choices=("batch", "mws", "mss"),
     )  # fmt: skip
 

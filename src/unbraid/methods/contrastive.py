@@ -38,16 +38,16 @@ class Config(BaseConfig):
     parts: int = setting(2, "K, the number of sub-embeddings", low=1, high=100_000)
     positives: str = setting(
         "pairs",
-        "which views are positives: of one pair, of all pairs with the same labels, for part k with the same label k",
+        "which views are positives: those of a pair, all with the same labels, or for part k all with the same label k",
         choices=POSITIVES,
     )
-    head: str = setting("parts", "projection network: one for each part of r, one for the whole, none", choices=HEADS)
+    head: str = setting("parts", "projection networks: one for each part of r, one for all of r, none", choices=HEADS)
     projection: int = setting(8, "dimensions of a sub-embedding of z", low=1, high=100_000)
     centred: bool = setting(
-        False, "whether z is batch-normalised before it is set to length 1, so that no part of it is the same for all"
+        False, "batch-normalise z before it is set to length 1, so that no part of it is the same for all images"
     )
     head_norm: bool = setting(
-        False, "whether projection networks batch-normalise after each layer, as SimCLR's released code does"
+        False, "batch-normalise after each layer of the projection networks, as SimCLR's released code does"
     )
     temperature: float = setting(0.1, "temperature τ of the similarities", above=0)
     lambda_info_min: float = setting(0.0, "weight of info_min", low=0, live=True)
@@ -81,9 +81,9 @@ class Contrastive(Method):
         if config.latents < parts:
             raise InputError(f"latents is {config.latents}; expected at least {parts}, one for each of the parts")
         if config.head == "none" and config.latents % parts:
-            raise InputError(f"latents is {config.latents}; without a head expected a multiple of {parts}, the parts")
+            raise InputError(f"latents is {config.latents}; with head 'none' expected a multiple of {parts}, the parts")
         if config.head == "whole" and config.positives == "disjoint":
-            raise InputError("head is 'whole', and positives are disjoint; expected parts or none")
+            raise InputError("head is 'whole' and positives is 'disjoint'; expected head 'parts' or 'none'")
         self.views = Views(config.crop, config.flip, config.colour, config.grey)
         self.encoder = nets.encoder(config.network, spec.image_shape, config.latents)
         self.heads = nn.ModuleList()
@@ -118,7 +118,9 @@ class Contrastive(Method):
         if self.config.positives == "pairs":
             return torch.arange(len(shared), device=shared.device)[:, None]
         if not shared.shape[1]:
-            raise InputError(f"positives is '{self.config.positives}', and these pairs share no factor; expected pairs")
+            raise InputError(
+                f"positives is '{self.config.positives}', but these pairs share no factor; expected 'pairs'"
+            )
         if self.config.positives == "joint":
             combination: Tensor = torch.unique(shared, dim=0, return_inverse=True)[1]
             return combination[:, None]

@@ -25,8 +25,8 @@ class Config(AutoencoderConfig):
     discriminator_layers: int = setting(
         6, "hidden layers of the discriminator; the paper's table 4 lists 1", low=1, high=100
     )
-    discriminator_width: int = setting(1000, "units in each of them", low=1, high=100_000)
-    discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
+    discriminator_width: int = setting(1000, "units in each hidden layer of the discriminator", low=1, high=100_000)
+    discriminator_learning_rate: float = setting(1e-4, "learning rate of the discriminator's Adam", above=0, live=True)
 
 
 class FactorVAE(VAE):

@@ -28,9 +28,9 @@ class Config(BaseConfig):
     alpha: float = setting(2.0, "weight of the contrastive regularization", low=0, live=True)
     contrastive_from: int = setting(288_000, "steps before the contrastive regularization begins", low=0)
     channels: int = setting(
-        32, "of the first convolutions, and the generator's last; the others have twice", low=1, high=100_000
+        32, "channels of the first convolutions and the generator's last; others have twice that", low=1, high=100_000
     )
-    generator_steps: int = setting(2, "steps of the generator for one of D and Q", low=1, high=10_000)
+    generator_steps: int = setting(2, "steps of the generator per step of D and Q", low=1, high=10_000)
 
 
 class InfoGANCR(Method):

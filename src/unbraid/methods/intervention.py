@@ -29,18 +29,18 @@ class Config(AutoencoderConfig):
     lambda_1: float = setting(0.25, "weight of the image restored by the second intervention", low=0, live=True)
     lambda_2: float = setting(10.0, "weight of the adversarial loss", low=0, live=True)
     lambda_3: float = setting(1.0, "weight of the difficulty of translation", low=0, live=True)
-    discriminator_learning_rate: float = setting(1e-4, "learning rate of its Adam", above=0, live=True)
+    discriminator_learning_rate: float = setting(1e-4, "learning rate of the discriminator's Adam", above=0, live=True)
     weight_learning_rate: float = setting(1e-5, "learning rate of the weight network's Adam", above=0, live=True)
-    weighting: str = setting("learned", "of intervened images: by the weight network, or equal", choices=WEIGHTINGS)
+    weighting: str = setting("learned", "weights of intervened images: learned, or all equal", choices=WEIGHTINGS)
     warm_up: int = setting(0, "steps at the beginning without the difficulty of translation", low=0)
-    rise: int = setting(0, "steps after these over which its weight rises from 0 to lambda_3", low=0)
+    rise: int = setting(0, "steps after the warm-up over which lambda_3 rises from 0 to its value", low=0)
     target: str = setting(
         "written",
-        "of the difficulty: as written, its images v move with it; they are detached; or its excess over their entropy",
+        "images v of the difficulty: trained with it as written, detached, or the excess over their entropy",
         choices=translation.TARGETS,
     )
-    translation_steps: int = setting(5, "steps of the translation network inside a step", low=0, high=10_000)
-    translation_rate: float = setting(2.0, "learning rate of these steps", above=0, live=True)
+    translation_steps: int = setting(5, "steps of the translation network in each training step", low=0, high=10_000)
+    translation_rate: float = setting(2.0, "learning rate of the translation network", above=0, live=True)
     translation_width: int = setting(64, "hidden units of the translation network", low=1, high=100_000)
 
 

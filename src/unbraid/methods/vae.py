@@ -21,10 +21,10 @@ class AutoencoderConfig(Config):
     latents: int = setting(10, "dimensions of the code", low=1, high=100_000)
     network: str = setting("assumptions", "encoder and decoder", choices=nets.PAIRS, group=nets.GROUP)
     likelihood: str = setting(
-        "bernoulli", "p(x|z): Bernoulli pixels, or Gaussian ones of unit variance", choices=("bernoulli", "gaussian")
+        "bernoulli", "p(x|z) of a pixel: Bernoulli, or Gaussian of unit variance", choices=("bernoulli", "gaussian")
     )
     pixel_weight: float = setting(
-        1.0, "how many pixels each counts for in p(x|z): 4 where images of 32x32 stand for 64x64", above=0
+        1.0, "how many pixels each pixel counts for in p(x|z): 4 if images of 32x32 stand for 64x64", above=0
     )
 
 

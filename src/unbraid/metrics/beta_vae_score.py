@@ -73,7 +73,7 @@ DECLARED = Metric(
     perfect="1",
     invariant="order, sign",
     trust="little: rotated codes can score 1",
-    report="if others did",
+    report="to compare with papers",
     seconds=lambda size, settings: 3e-6 * size.codes * settings.get("train_points", 10_000),
     refits=True,
 )  # fmt: skip

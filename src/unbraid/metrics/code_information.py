@@ -28,14 +28,14 @@ def code_information(codes: Any, *, bins: int = 20, rng: Rng = None) -> Scores:
 
 DECLARED = Metric(
     code_information, "codes",
-    asks="do codes tell of each other?",
+    asks="do codes share information?",
     range="at least 0",
     better="neither",
     noise="bins² / (2 rows)",
     perfect="0 for independent factors",
     invariant="order, sign, scale",
     trust="with many thousands of rows",
-    report="if others did",
+    report="to compare with papers",
     seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes ** 2,
     axes={"information": "cc"},
 )  # fmt: skip

@@ -38,14 +38,14 @@ def dcimig(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | None 
 
 DECLARED = Metric(
     dcimig, "train",
-    asks="has each factor a code of its own?",
+    asks="does each factor have a code of its own?",
     range="0 to 1",
     better="higher",
     noise="0",
     perfect="1",
     invariant="order, sign, scale",
     trust="with thousands of rows; copies cost nothing",
-    report="if copies are fine",
+    report="if several copies of a factor are fine",
     seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
     axes={"information": "cf", "per_code": "c", "per_factor": "f"},
 )  # fmt: skip

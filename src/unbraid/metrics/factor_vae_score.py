@@ -75,7 +75,7 @@ DECLARED = Metric(
     perfect="1",
     invariant="order, sign, scale above the threshold",
     trust="with many rows for each value",
-    report="if others did",
+    report="to compare with papers",
     seconds=lambda size, settings: 3e-6 * size.codes * settings.get("train_points", 10_000),
     axes={"votes": "cf"},
 )  # fmt: skip

@@ -63,14 +63,14 @@ def irs(
 
 DECLARED = Metric(
     irs, "train",
-    asks="how still is a code while its factor is fixed?",
+    asks="how little does a code move while its factor is fixed?",
     range="at most 1",
     better="higher",
     noise="0.2 to 0.6",
     perfect="1 for up to 20 values",
     invariant="order, sign; one scale for all",
     trust="beside the noise value, which is far from 0",
-    report="for interventions",
+    report="for studies of interventions",
     seconds=lambda size, settings: 4e-8 * size.rows * size.codes * (size.factors + 1),
     axes={"robustness": "cf"},
 )  # fmt: skip

@@ -61,7 +61,7 @@ def _top(importance: Array, per_code: Array, k: int) -> Array:
 
 DECLARED = Metric(
     med, "train",
-    asks="does each code tell of one factor only?",
+    asks="does each code hold one factor only?",
     range="0 to 1",
     better="higher",
     noise="near 0, more with few rows",

@@ -34,14 +34,14 @@ def modularity(codes: Any, factors: Any, *, bins: int = 20, factor_bins: int | N
 
 DECLARED = Metric(
     modularity, "train",
-    asks="does each code tell of one factor only?",
+    asks="does each code hold one factor only?",
     range="0 to 1",
     better="higher",
-    noise="high: anything",
+    noise="arbitrary, often high",
     perfect="1",
     invariant="order, sign, scale",
     trust="beside an informativeness: noise scores high",
-    report="if others did",
+    report="to compare with papers",
     seconds=lambda size, settings: 2.5e-8 * size.rows * size.codes * (size.factors + 3),
     axes={"information": "cf", "per_code": "c"},
 )  # fmt: skip

@@ -84,7 +84,7 @@ class Protocol:
                 raise InputError(f"{rows} is {getattr(self, rows)}; expected at least 1 row")
         for prefix in self.beside:
             if not prefix or "." in prefix or prefix in {*METRICS, SAMPLED}:
-                raise InputError(f"'{prefix}' cannot stand before scores; expected a word that names no metric, no dot")
+                raise InputError(f"'{prefix}' cannot be a prefix; expected a word without a dot that is not a metric")
         object.__setattr__(self, "metrics", _referred(self.metrics))
         object.__setattr__(self, "sampled", _referred(self.sampled))
         beside = {prefix: _referred(metrics) for prefix, metrics in self.beside.items()}

@@ -38,6 +38,6 @@ DECLARED = Metric(
     perfect="0 for independent factors",
     invariant="order, sign; normalised: one scale for all",
     trust="normalised",
-    report="if others did",
+    report="to compare with papers",
     seconds=lambda size, settings: 3e-10 * size.rows * size.codes ** 2 + 1e-9 * size.codes ** 3,
 )  # fmt: skip

@@ -22,7 +22,7 @@ def umap_embedding(codes: Tensor, rng: Rng = 0, neighbours: int = 15, distance: 
     try:
         import umap
     except ImportError as error:
-        raise InputError("UMAP is not installed; expected pip install 'unbraid[umap]'") from error
+        raise InputError("UMAP is not installed; run pip install 'unbraid[umap]'") from error
     seed, threads = generator(rng).initial_seed() % 2**32, torch.get_num_threads()
     reducer = umap.UMAP(n_neighbors=neighbours, min_dist=distance, random_state=seed, n_jobs=1)
     try:

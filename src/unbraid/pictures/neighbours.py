@@ -135,7 +135,7 @@ def neighbours(codes: Tensor, query: Tensor, groups: Sequence[Sequence[int]], co
 
 
 def features_of(run: Run, method: Method, everything: bool = False) -> list[Feature]:
-    """A run's groups of codes; or its latents that say something, by KL, and all of these together.
+    """A run's groups of codes; or its active latents, by KL, and all of these together.
 
     With `everything`, also the latents that say nothing.
     """
@@ -145,8 +145,7 @@ def features_of(run: Run, method: Method, everything: bool = False) -> list[Feat
     features = [Feature(latent.name, (latent.index,)) for latent in chosen]
     if not features:
         raise InputError(
-            f"no latent of {run.folder} says anything: images cannot be compared by them; train it longer, or with a "
-            "lower strength"
+            f"{run.folder} has no active latent to compare images by; train it longer, or with a lower strength"
         )
     together = Feature(TOGETHER, tuple(latent.index for latent in chosen))
     return [*features, together] if len(features) > 1 else features
@@ -188,7 +187,7 @@ def retrieve(
     data: FactorData | None = None,
     everything: bool = False,
 ) -> Retrieval:
-    """The nearest neighbours of pictures by each latent that says something, and by all of them together.
+    """The nearest neighbours of pictures by each active latent, and by all of them together.
 
     A query is a picture of the data, by its name or its row, or the path of another. `data` are the images to search,
     by default the run's own; `everything` compares by latents that say nothing, too.

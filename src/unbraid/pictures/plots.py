@@ -37,7 +37,7 @@ def plot(thing: Run | FactorData, what: str = "") -> Image.Image:
     """
     if isinstance(thing, FactorData):
         if what:
-            raise InputError(f"there is no picture '{what}' of data; expected none to be named")
+            raise InputError(f"data has no picture '{what}'; expected no name")
         name = str(thing.opened["name"]) if thing.opened else type(thing).__name__
         return contact_sheet(name, thing)
     what = what or "traversals"
@@ -70,7 +70,7 @@ def _opened(path: Path) -> Image.Image:
 def _importance(run: Run) -> Image.Image:
     kept = run.representation()
     if not kept.names:
-        raise InputError(f"{run.folder} was trained on data without factors; no code says anything about them")
+        raise InputError(f"{run.folder} was trained on data without factors; there is no importance to draw")
     table = score(kept.codes.numpy(), kept.known_factors().numpy(), protocol=IMPORTANCE, names=kept.names)
     with tempfile.TemporaryDirectory() as folder:
         return _opened(save_matrices(table, Path(folder) / "importance.png"))

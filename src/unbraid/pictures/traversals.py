@@ -44,7 +44,7 @@ class Latents:
 
     @property
     def shown(self) -> list[int]:
-        """Those that say something, the most used first; all where none does."""
+        """The active ones, the most used first; all where none is."""
         return [latent for latent in self.order if self.active(latent)] or self.order
 
     @property

@@ -14,11 +14,9 @@ from matplotlib.ticker import MaxNLocator
 
 from unbraid.pictures import style
 from unbraid.pictures.names import better, data_name, direction, method_name, metric_name
-from unbraid.report.compared import (
-    ALL,
-    Compared,
+from unbraid.report.compared import ALL, Compared, compare
+from unbraid.report.compared_tables import (
     caution,
-    compare,
     cost_table,
     differences_table,
     in_words,

@@ -1,4 +1,4 @@
-"""The latents of a run: which say something, and what people call them."""
+"""The latents of a run: which are active, and what people call them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unbraid.runs.folder import unlinked
 from unbraid.runs.names import read_names
 from unbraid.runs.run import Run
 
-ACTIVE = 0.1  # nats of mean KL from which a latent says something
+ACTIVE = 0.1  # nats of mean KL from which a latent is active
 FAINT = 0.05  # of the largest deviation: the same for codes without a KL
 
 

@@ -37,7 +37,7 @@ def named_path() -> Path | None:
 def at(opened: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """The arguments of `catalogue.load` with another path of the data."""
     if SETTING not in opened["settings"]:
-        raise InputError(f"{opened['name']} is not read from files of yours; a path is for data that is")
+        raise InputError(f"{opened['name']} is not read from your own files; a path is only for data that is")
     return {**opened, "settings": {**opened["settings"], SETTING: str(path)}}
 
 

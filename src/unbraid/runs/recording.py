@@ -160,7 +160,7 @@ def check_needs(method: str, needs: Iterable[str], data: FactorData) -> None:
     chosen = [wrapper for wrapper in catalogue.WRAPPERS if wrapper.gives in missing]
     flags = [f"--{name.replace('_', '-')}" for wrapper in chosen for name in list(wrapper.help)[:1]]
     added = f"; add {' or '.join(flags)}" if flags else ""
-    raise InputError(f"{method} needs {', '.join(missing)}, which the data does not give{added}")
+    raise InputError(f"{method} needs {', '.join(missing)}, which the data does not provide{added}")
 
 
 def _finished(run: Run, config: RunConfig, say: Say) -> bool:

@@ -138,7 +138,7 @@ def _fetched(address: Address, check: Check) -> Path:
             folder = root / last.read_text()
             if (folder / "config.json").is_file():
                 return folder
-        raise InputError(f"the Hub cannot be asked for {address}: {one_line(error)}") from error
+        raise InputError(f"the Hub does not answer for {address}: {one_line(error)}") from error
     commit = str(listing.sha)
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         raise InputError(f"{address} has the revision '{printable(commit[:50])}'; expected the digits of a commit")

@@ -253,8 +253,8 @@ class Run(RunRecord):
             known = setting in named or Path(path).expanduser().resolve().is_relative_to(inside)
             if not (known or self._own):
                 raise InputError(
-                    f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; if it "
-                    "may, repeat this with --trust (in Python, trust=True)"
+                    f"{self.folder} was not made here, and reads files of this machine: {setting} is '{path}'; "
+                    "to allow that, use --trust (in Python, trust=True)"
                 )
 
     # Its log
@@ -433,7 +433,7 @@ def check_stranger(folder: Path) -> None:
     record = run.read_json("config")
     config, spec = run.config, run.spec
     if named := [*unkept(record), *references_in(record)]:
-        raise InputError(f"config.json names code of its author's: {named[0]}; expected built-in methods and data")
+        raise InputError(f"config.json names code of its author: {named[0]}; expected built-in methods and data")
     if config.method not in METHODS:
         raise InputError(f"config.json: there is no method '{config.method}'{nearest(config.method, METHODS)}")
     if record.get("opened") is not None:

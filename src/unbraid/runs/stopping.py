@@ -35,7 +35,7 @@ def deferred(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         received.append(number)
         if len(received) > 1 and _impatient:
             handlers[number](number, frame)
-        say("stopping when this part of the training is done and saved; once more stops at once")
+        say("stopping when this part of the training is done and saved; press Ctrl-C again to stop at once")
 
     if threading.current_thread() is threading.main_thread():
         for known in SIGNALS:

@@ -1,4 +1,4 @@
-"""Pairs of latents that go round in a circle: a hue, a direction. Two numbers, but one factor, which is their angle."""
+"""Pairs of latents whose values lie on a circle: one periodic factor, such as a hue or a direction, is their angle."""
 
 from __future__ import annotations
 

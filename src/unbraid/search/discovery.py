@@ -179,7 +179,7 @@ class Discovery:
         """What stands against the result, and what to do about it."""
         advice = []
         if not self.trusted:
-            advice.append("No factor was found that the models agree on: shown are the best model's own latents.")
+            advice.append("The models agree on no factor: the page shows the best model's own latents.")
         if self.steps < YOUNG:
             advice.append(f"The best model has taken only {self.steps:,} steps: give it more minutes.")
         elif self.improving > STILL:
@@ -193,12 +193,12 @@ class Discovery:
             advice.append("Fewer than three models have learned something: their agreement says little yet.")
         if mixed := [factor for factor in self.trusted if not factor.alone]:
             advice.append(
-                f"{len(mixed)} factor{'s are' if len(mixed) > 1 else ' is'} confirmed only together with others: other "
-                "models hold the same in other mixtures of latents, as for a colour that goes round in a circle."
+                f"{len(mixed)} factor{'s are' if len(mixed) > 1 else ' is'} confirmed only as a mixture: other models "
+                "spread the same over several latents, as for a hue that goes all the way round."
             )
         doubtful = len(self.factors) - len(self.trusted)
         if self.trusted and doubtful:
-            advice.append(f"{doubtful} more of the model's latents say something that other models do not confirm.")
+            advice.append(f"{doubtful} more latents of the model are active, but other models do not confirm them.")
         return advice
 
 

@@ -33,7 +33,7 @@ def judge(history: History) -> list[str]:
     """What stands against the best model of a population, and what to do about it."""
     advice = []
     if is_dead(history.best):
-        return ["No latent of the best model says anything: it is not a result. Try lower strengths, or train longer."]
+        return ["The best model has no active latent: it is not a result. Try lower strengths, or train longer."]
     if history.stopped:
         advice.append(f"It ended early: {history.stopped}.")
     trained = Run(history.out / str(history.table.loc[history.table["score"].idxmax(), "run"]))

@@ -126,7 +126,7 @@ class RPU:
         if self.stop:
             advice.append(self.stop if self.coverage() else f"There are no surrogate labels: {self.stop}.")
         if self.best is None:
-            advice.append("No latent of the best model says anything: it is not a result.")
+            advice.append("The best model has no active latent: it is not a result.")
         elif history := self.final or self.first:
             advice += judge(history)
         narrow = {name: share for name, share in self.coverage().items() if share < COVERED}
@@ -215,7 +215,7 @@ def _begin(
         names = [name for name in sorted(present.keys() | wanted.keys()) if present.get(name) != wanted.get(name)]
         if differing := [name for name in names if name not in ends]:
             listed = "; ".join(f"{name} is {present.get(name)}, not {wanted.get(name)}" for name in differing)
-            raise InputError(f"{folder.folder} holds another rPU-VAE: {listed}; take another folder")
+            raise InputError(f"{folder.folder} holds another rPU-VAE: {listed}; choose another folder")
         return
     folder.folder.mkdir(parents=True, exist_ok=True)
     folder.write_json("rpu", record)

@@ -76,7 +76,9 @@ class PopulationConfig:
         if self.founders is not None and self.founders < self.size:
             raise InputError(f"founders is {self.founders}; expected at least {self.size}, the size of the population")
         if self.exploit != "none" and self.size < 2:
-            raise InputError("size is 1, and a single member has none to copy; expected at least 2, or exploit='none'")
+            raise InputError(
+                "size is 1, but a single member has no other to copy; expected at least 2, or exploit='none'"
+            )
 
     @property
     def member_generations(self) -> int:

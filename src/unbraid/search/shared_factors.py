@@ -46,7 +46,7 @@ class Model:
 
     @property
     def active(self) -> Array:
-        """The latents that say something, most first."""
+        """The active latents, that with the largest KL first."""
         order = np.argsort(-self.kl, kind="stable")
         return order[self.kl[order] > ACTIVE]
 

@@ -106,7 +106,7 @@ class _Feed:
             drawn = self._data.batch(_AHEAD * size, rng)
             missing = [name for name in self._needs if name not in drawn]
             if missing:
-                raise InputError(f"this method needs {', '.join(missing)}, which the data does not give")
+                raise InputError(f"this method needs {', '.join(missing)}, which the data does not provide")
             self._batches = {name: drawn[name].to(self._device, non_blocking=True) for name in self._needs}
             self._drawn = block, size
         return {name: values[index * size : (index + 1) * size] for name, values in self._batches.items()}

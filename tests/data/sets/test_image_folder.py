@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 
 from unbraid.data import load
+from unbraid.data.array_data import ArrayData
 from unbraid.data.sets.image_folder import open_image_folder
 from unbraid.data.user_files import content_digest
 from unbraid.errors import InputError
@@ -261,3 +262,24 @@ def test_names_are_as_many_as_factors(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", images=np.zeros((5, 8, 8), np.uint8), factors=factors, names=names)
     with pytest.raises(InputError, match="holds 1,000 names for 2 factors; expected one per factor"):
         load("image_folder", 16, path=str(tmp_path / "a.npz"))
+
+
+def test_people_are_shown_the_files_at_a_larger_side(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        Image.fromarray(rng.integers(0, 256, (16, 16, 3), dtype=np.uint8)).save(tmp_path / f"{name}.png")
+    data = open_image_folder(4, tmp_path)
+    assert not isinstance(data, ArrayData)
+    assert torch.equal(data.shown_at([1, 0], 16), open_image_folder(16, tmp_path).images_at([1, 0]))
+    assert torch.equal(data.shown_at([0], 4), data.images_at([0]))
+    assert data.shown_at([], 16).shape[0] == 0
+    (tmp_path / "b.png").unlink()
+    assert torch.equal(data.shown_at([0, 1], 16), data.images_at([0, 1]))
+
+
+def test_deep_pictures_are_shown_as_bright_as_they_were_read(tmp_path: Path) -> None:
+    for name, value in (("dark", 1_000), ("bright", 4_000)):
+        Image.fromarray(np.full((16, 16), value, np.uint16)).save(tmp_path / f"{name}.png")
+    data = open_image_folder(4, tmp_path)
+    assert not isinstance(data, ArrayData)
+    assert data.shown_at([0, 1], 16)[:, :, 0, 0].tolist() == data.images_at([0, 1])[:, :, 0, 0].tolist()

@@ -77,7 +77,7 @@ def test_a_model_that_is_preempted_and_killed_resumes_and_gives_the_same_table(
     assert 0 < steps[0] <= steps[1] < STEPS, "it had saved its state when it was pre-empted, and began there again"
     assert len(said) == 1, "pre-emption is no death"
     assert said[0].startswith(f"{MODEL.label} ({MODEL.id}): the SLURM job ")
-    assert said[0].endswith(" ended without a result (finished); it resumes in another")
+    assert said[0].endswith(" ended without a result (finished); it resumes in another process")
     assert str(run([MODEL], tmp_path / "whole")[0]) == "1 done"
     assert table(out, [MODEL]) == table(tmp_path / "whole", [MODEL])
 

@@ -228,7 +228,7 @@ def test_every_first_verdict_belongs_to_a_claim_and_every_change_is_of_an_old_on
     assert set(paper.CHANGED) <= set(paper.FIRST_EDITION)
     summary = report(world().table)[0]
     verdicts = next(item for item in summary.items if isinstance(item, Table))
-    assert list(verdicts.frame.columns)[2:] == ["first edition", "changed since", "verdict", "seeds needed"]
+    assert list(verdicts.frame.columns)[2:] == ["verdict", "seeds needed", "first edition", "changed since"]
     rows = verdicts.frame.set_index("claim")
     six = rows.loc[BY_KEY["rpu-beats-six"].words]
     assert (six["first edition"], six["verdict"]) == ("holds", "holds")

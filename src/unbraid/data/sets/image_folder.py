@@ -47,10 +47,13 @@ class Pictures(FactorData):
         reasons: Mapping[str, str],
         source: str,
         notes: Sequence[str] = (),
+        folder: Path | None = None,
+        white: Mapping[str, float] | None = None,
     ) -> None:
-        """`pixels` is uint8 (n, C, H, W)."""
+        """`pixels` is uint8 (n, C, H, W). `folder` holds the files, `white` as in `read_picture` for some of them."""
         self.files, self.skipped, self.source = tuple(files), tuple(reasons), source
         self.reasons, self.notes = dict(reasons), tuple(notes)
+        self._folder, self._white = folder, dict(white or {})
         self.image_shape = (pixels.shape[1], pixels.shape[2], pixels.shape[3])
         self._pixels = pixels
         self.content = digest(pixels)
@@ -63,6 +66,21 @@ class Pictures(FactorData):
 
     def images_at(self, index: Index, rng: Rng = None) -> Tensor:
         return self._pixels[self.check_index(index)]
+
+    def shown_at(self, index: Index, side: int) -> Tensor:
+        """The pictures of these rows for people: read again from their files at this side, if it is a larger one.
+
+        As they are in `images_at` where one of the files is gone, or there are none.
+        """
+        rows, channels = self.check_index(index), self.image_shape[0]
+        if self._folder is None or side <= self.image_shape[1] or not len(rows):
+            return self.images_at(rows)
+        names = [self.files[row] for row in rows.tolist()]
+        try:
+            read = [read_picture(self._folder / name, side, channels, name, self._white.get(name)) for name in names]
+        except InputError:
+            return self.images_at(rows)
+        return torch.from_numpy(np.stack(read)).permute(0, 3, 1, 2)
 
     def _images(self, factors: Tensor, rng: Generator) -> Tensor:
         return self.images_at(self.sample_index(len(factors), rng))
@@ -236,7 +254,8 @@ def _from_folder(folder: Path, resolution: int, channels: int) -> Pictures:
         warnings.warn(message, stacklevel=3)
     pixels = pixels[: len(read)]
     grey = not channels and bool((pixels == pixels[:, :1]).all())
-    return Pictures(pixels[:, :1].clone() if grey else pixels, read, reasons, f"pictures in {folder.name}", notes)
+    pixels = pixels[:, :1].clone() if grey else pixels
+    return Pictures(pixels, read, reasons, f"pictures in {folder.name}", notes, folder, white)
 
 
 def _listed(folder: Path) -> tuple[list[str], dict[str, str]]:

@@ -71,7 +71,7 @@ def said(data: str, model: str, relation: str, metric: str) -> float | None:
 
 
 RUNS = 10  # of each model (5.2)
-HOLDS, FAILS, OPEN = "holds", "does not hold", "inconclusive"
+HOLDS, FAILS, OPEN, CLOSED = "holds", "does not hold", "inconclusive", "not testable here"
 # Verdicts of the first edition's desk study: 16x16, 1,200 to 1,600 steps, three seeds, SAP by classifiers for all
 # factors, λ₃ from the first step on. Claims not listed are new.
 FIRST_EDITION = {
@@ -85,6 +85,28 @@ FIRST_EDITION = {
     "comparable-when-independent": OPEN,
     "weights-help": OPEN,
     "weights-make-equal": OPEN,
+}
+# Verdicts of the second edition's first run, by direction alone: five seeds, three of further strengths and of targets.
+FIVE_SEEDS = {
+    "ranks": FAILS,
+    "ranks-independent": OPEN,
+    "ranks-correlated": FAILS,
+    "excess-ranks": FAILS,
+    "excess-ranks-independent": FAILS,
+    "excess-ranks-correlated": FAILS,
+    "robust": FAILS,
+    "follows-better": OPEN,
+    "prediction-overfits": HOLDS,
+    "keeps": CLOSED,
+    "others-lose": CLOSED,
+    "loses-less": CLOSED,
+    "best-when-correlated": OPEN,
+    "comparable-when-independent": OPEN,
+    "separates-the-correlated": OPEN,
+    "neighbours-have-a-colour": CLOSED,
+    "weights-help": HOLDS,
+    "weights-make-equal": OPEN,
+    "written-blurs": OPEN,
 }
 _SAP = "SAP by squared correlation for ordered factors"
 _HIGHLY = "a correlation of at least 0.5, where any above 0 did"
