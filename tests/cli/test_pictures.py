@@ -264,7 +264,7 @@ def test_labels_that_cannot_be_used_are_one_line(
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     monkeypatch.setattr("unbraid.runs.latents.ACTIVE", 1e9)
     done = here("label", str(run), "--labels", "good.csv")
-    assert (done.returncode, "says anything; name those that may tell the attributes with --by" in done.stderr) == (
+    assert (done.returncode, "is active; name those that may tell the attributes with --by" in done.stderr) == (
         2,
         True,
     )
@@ -277,7 +277,7 @@ def test_names_are_different_and_can_be_printed(trained: tuple[Path, pd.DataFram
     assert not (run / "names.json").exists()
     assert here("label", str(run), "z0=file").returncode == 0
     done = here("encode", str(run), "--all", "--out", "codes.csv")
-    assert (done.returncode, "a latent is called file, as another column is" in done.stderr) == (2, True)
+    assert (done.returncode, "'file' is the name of a latent and of another column" in done.stderr) == (2, True)
     record = json.loads((run / "names.json").read_text())
     (run / "names.json").write_text(json.dumps({id: {"z0": "size", "z1": "size"} for id in record}))
     done = here("encode", str(run), "--all", "--out", "codes.csv")
