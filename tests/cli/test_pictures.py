@@ -226,15 +226,15 @@ def test_a_circle_has_an_angle_in_the_table_and_a_card_on_the_page(
     turns = np.arange(60) / 60
     values = {0: np.cos(2 * np.pi * turns), 2: np.sin(2 * np.pi * turns), 1: np.linspace(-1, 1, 60) ** 3}
     factors = [NamedFactor(f"factor_{n}", Factor(z, 1.0, 0.9), values[z]) for n, z in enumerate((0, 1, 2), 1)]
-    codes = np.column_stack([values[z] for z in range(3)])
-    (circle,) = circles_of(factors, codes)
+    codes = torch.from_numpy(np.column_stack([values[z] for z in range(3)])).float()
+    (circle,) = circles_of(factors, codes, run.method())
     assert circle.name == "circle_1_3"
     table = factor_table(factors, data.files, [circle])
     assert list(table.columns) == ["file", "factor_1", "factor_2", "factor_3", "circle_1_3", "extreme"]
     steps = np.diff(np.unwrap(table["circle_1_3"].to_numpy(), period=360))
     assert np.abs(steps) == pytest.approx(np.full(59, 6.0), abs=0.2)
     found = discovery.Discovery(run, Member(2.0, 0), [one.factor for one in factors], 4, 3_000, 0.0, 60.0, 60)
-    text = page(found, factors, torch.from_numpy(codes).float(), run.method(), data, run, [], [circle])
+    text = page(found, factors, codes, run.method(), data, run, [], [circle])
     assert "Factors 1 and 3: a circle" in text
     assert np.diff(circle.degrees[circle.around()]) == pytest.approx(np.full(8, 44.0), abs=6)
 

@@ -29,6 +29,7 @@ from unbraid.pictures.traversals import to_bytes, traverse
 from unbraid.runs.folder import Folder
 from unbraid.runs.run import Run
 from unbraid.search.circles import Circle, find_circles, write_circles
+from unbraid.search.colour_wheel import as_colour_wheel
 from unbraid.search.discovery import COMPARED, Discovery
 from unbraid.search.shared_factors import Factor
 from unbraid.training.representation import encode_all, represent
@@ -84,17 +85,26 @@ class NamedCircle:
         return np.asarray(np.abs(self.degrees[:, None] - self.shown).argmin(0))
 
 
-def circles_of(factors: Sequence[NamedFactor], codes: Array) -> list[NamedCircle]:
-    """The circles among the factors of codes (n, d)."""
+def circles_of(factors: Sequence[NamedFactor], codes: Tensor, method: Method) -> list[NamedCircle]:
+    """The circles among the factors of codes (n, d); the angle of a hue is counted from red."""
     numbers = {one.factor.latent: number for number, one in enumerate(factors, 1)}
+    values = codes.numpy()
     named = []
-    for circle in find_circles(codes, list(numbers)):
+    for circle in find_circles(values, list(numbers)):
         first, second = sorted(numbers[latent] for latent in circle.columns)
-        degrees = circle.degrees(codes)
-        named.append(
-            NamedCircle(f"circle_{first}_{second}", f"Factors {first} and {second}: a circle", circle, degrees)
+        wheel = as_colour_wheel(
+            circle, values, lambda one, turns: draw_around(method, codes.mean(0), one, turns).numpy()
         )
+        name, title = f"circle_{first}_{second}", f"Factors {first} and {second}: a circle"
+        named.append(NamedCircle(name, title, wheel, wheel.degrees(values)))
     return named
+
+
+def draw_around(method: Method, middle: Tensor, circle: Circle, turns: Array) -> Tensor:
+    """What a model draws at these angles of a circle, its other latents in the middle: uint8 (m, C, H, W)."""
+    codes = middle.repeat(len(turns), 1)
+    codes[:, list(circle.columns)] = torch.from_numpy(circle.points(turns)).to(middle.dtype)
+    return to_bytes(method.decode(codes))
 
 
 def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequence[str] = ()) -> list[Path]:
@@ -107,7 +117,7 @@ def write_results(discovery: Discovery, data: Pictures, out: Path, notes: Sequen
         for number, factor in enumerate(shown, 1)
     ]
     names = {f"z{one.factor.latent}": one.title for one in factors}
-    circles = circles_of(factors if discovery.trusted else [], codes.numpy())
+    circles = circles_of(factors if discovery.trusted else [], codes, method)
     model = _keep(discovery, method, data, out / "model", names, {one.name: one.circle for one in circles})
     table = factor_table(factors if discovery.trusted else [], data.files, circles)
     with replacing(out / "factors.csv") as part:
@@ -219,10 +229,7 @@ def _card(one: NamedFactor, middle: Tensor, method: Method, data: Pictures) -> s
 
 def _circle(one: NamedCircle, middle: Tensor, method: Method, data: Pictures) -> str:
     """A card of a circle: what is drawn on the way round, and real pictures at the same angles."""
-    points = torch.from_numpy(one.circle.points(one.shown / 360)).to(middle.dtype)
-    codes = middle.repeat(STRIP, 1)
-    codes[:, list(one.circle.columns)] = points
-    drawn = to_bytes(method.decode(codes))
+    drawn = draw_around(method, middle, one.circle, one.shown / 360)
     pictures = _rows(("decoded, once round", drawn), ("pictures at these angles", data.shown_at(one.around(), SIDE)))
     facts = f"one periodic factor, such as a hue or a direction; its angle is {one.name} in factors.csv"
     return f'<section class="card"><h2>{one.title}</h2><p class="facts">{facts}</p>{pictures}</section>'
