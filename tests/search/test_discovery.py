@@ -34,6 +34,8 @@ def test_the_result_says_what_stands_against_it() -> None:
     assert "only 100 steps" in found([good], steps=100).advice()[0]
     assert "confirmed only as a mixture" in found([good, Factor(1, 2.0, 0.4, 0.9)]).advice()[0]
     assert "are few" in found([good], pictures=100).advice()[0]
+    assert "1 more latent is active" in found([good, Factor(1, 2.0, 0.3)]).advice()[0]
+    assert "2 more latents are active" in found([good, Factor(1, 2.0, 0.3), Factor(2, 2.0, 0.3)]).advice()[0]
     assert "Fewer than three" in found([good], models=2).advice()[0]
 
 

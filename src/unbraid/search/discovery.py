@@ -198,7 +198,9 @@ class Discovery:
             )
         doubtful = len(self.factors) - len(self.trusted)
         if self.trusted and doubtful:
-            advice.append(f"{doubtful} more latents of the model are active, but other models do not confirm them.")
+            more = "1 more latent is active, but other models do not confirm it."
+            several = f"{doubtful} more latents are active, but other models do not confirm them."
+            advice.append(more if doubtful == 1 else several)
         return advice
 
 
