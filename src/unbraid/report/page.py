@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.resources import files
@@ -37,6 +37,7 @@ from unbraid.report.runs import choose, columns, latents, pictures, portable
 SCRIPTS = ("page.js", "figures.js", "runs.js")
 UNDECIDED = 3  # claims without a verdict that a section shows unfolded
 EMBEDDED = 6_000_000  # bytes of runs' pictures that the page holds; it links to the others
+BODY = "<!-- body -->"  # where the sections stand in the page
 SENTENCE = 40  # characters from which a column of a table is text to read
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "heading", "lheading"])
 
@@ -65,7 +66,7 @@ def write(
     with rendering(figures, Dots.of(runs).rows, workers if many else 1, not many if pdf is None else pdf) as render:
         page = _Page(out, render)
         table = page.runs(runs, draw, explorers or {})
-        body = "".join(page.section(section) for section in sections) + page.titled("Runs", table)
+        body = [*(page.section(section) for section in sections), page.titled("Runs", table)]
     script = f'"use strict";\n(() => {{\n{"".join(_file(name) for name in SCRIPTS)}}})();\n'
     style = _file("page.css")
     text = Template(_file("page.html")).substitute(
@@ -75,10 +76,17 @@ def write(
         script=script,
         summary=_summary(sections, runs),
         contents="".join(f'<li><a href="#{anchor}">{html.escape(words)}</a></li>' for anchor, words in page.contents),
-        body=body,
+        body=BODY,
         version=version("unbraid"),
     )
-    return page.save("report.html", lambda part: part.write_text(text, encoding="utf-8"))
+    above, below = text.split(BODY)
+    return page.save("report.html", lambda part: _write_pieces(part, [above, *body, below]))
+
+
+def _write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write a text of many megabytes piece by piece: whole, it would be held several times."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(pieces)
 
 
 def _file(name: str) -> str:

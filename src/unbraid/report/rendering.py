@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+import gc
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from unbraid.jobs.engines.local import given_or_local
 from unbraid.report import drawings
 from unbraid.report.parts import Figure
 
 MANY_RUNS = 3_000
 """From so many runs on, processes that draw are worth their start, and PDF files are made only where asked for."""
-MOST_WORKERS = 4  # each holds the table of runs
-SHARES = 2  # lists of figures per process: a list goes to one process, together with the table it is drawn from
+MOST_WORKERS = 4  # each takes some 150 MB
 
 
 @dataclass(frozen=True)
@@ -44,26 +44,37 @@ def rendering(
     if workers < 2:
         yield here
         return
-    with given_or_local(None, workers) as (executor, _):
-        futures: dict[str, Future[dict[str, Rendered]]] = {}
-        for start in range(SHARES * workers):
-            share = list(figures[start :: SHARES * workers])
-            names = [figure.name for figure in share]
-            futures |= dict.fromkeys(names, executor.submit(_render_all, share, prefixes, runs_of, pdf))
+    # copies of this process: they have its tables and modules, and share the memory of what none of them changes
+    copied = multiprocessing.get_context("fork")
+    gc.freeze()  # else their collectors would write to all of it
+    with ProcessPoolExecutor(workers, copied, initializer=_inherit, initargs=(figures, here)) as executor:
+        futures = {figure.name: executor.submit(_render_here, number) for number, figure in enumerate(figures)}
+        gc.unfreeze()  # they have started
 
         def elsewhere(figure: Figure) -> Rendered:
             try:
-                return futures[figure.name].result()[figure.name]
-            except Exception:  # a process died, or a drawing cannot be sent to one; its own fault is raised here
+                return futures.pop(figure.name).result()  # each is asked for once, and may be large
+            except Exception:  # a process died; what is wrong with the figure itself is raised here
                 return here(figure)
 
-        yield elsewhere
+        try:
+            yield elsewhere
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
-def _render_all(
-    figures: Sequence[Figure], prefixes: Mapping[str, str], runs_of: drawings.RunsOf, pdf: bool
-) -> dict[str, Rendered]:
-    return {figure.name: _render(figure, prefixes[figure.name], runs_of, pdf) for figure in figures}
+_inherited: tuple[Sequence[Figure], Render]
+
+
+def _inherit(figures: Sequence[Figure], render: Render) -> None:
+    """In a process that draws: keep what it draws, which it has from the process that it is a copy of."""
+    global _inherited
+    _inherited = figures, render
+
+
+def _render_here(number: int) -> Rendered:
+    figures, render = _inherited
+    return render(figures[number])
 
 
 def _render(figure: Figure, prefix: str, runs_of: drawings.RunsOf, pdf: bool) -> Rendered:
