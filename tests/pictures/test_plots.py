@@ -49,5 +49,5 @@ def test_data_has_a_sheet(tmp_path: Path) -> None:
     picture = data.plot()
     assert picture.size[0] > 100
     assert "data:image/png;base64," in data._repr_html_()
-    with pytest.raises(InputError, match="of data"):
+    with pytest.raises(InputError, match="a data set has one picture"):
         unbraid.plot(data, "terms")

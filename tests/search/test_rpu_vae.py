@@ -331,7 +331,7 @@ def test_with_another_number_of_leaf_runs_the_meta_epochs_stay(done: RPU) -> Non
 
 
 def test_a_folder_of_another_one_is_refused(done: RPU) -> None:
-    with pytest.raises(InputError, match=r"holds another rPU-VAE: population.size is 2, not 3; seed is 0, not 1; take"):
+    with pytest.raises(InputError, match=r"holds another rPU-VAE: population.size is 2, not 3; seed is 0, not 1"):
         toy(done.out, replace(CONFIG, seed=1, population=replace(CONFIG.population, size=3)))
 
 

@@ -37,7 +37,7 @@ def plot(thing: Run | FactorData, what: str = "") -> Image.Image:
     """
     if isinstance(thing, FactorData):
         if what:
-            raise InputError(f"data has no picture '{what}'; expected no name")
+            raise InputError(f"a data set has one picture, without a name; '{what}' is one of a run")
         name = str(thing.opened["name"]) if thing.opened else type(thing).__name__
         return contact_sheet(name, thing)
     what = what or "traversals"
