@@ -9,8 +9,9 @@ import pytest
 
 from tests.examples.command import Here
 from unbraid import studies
+from unbraid.report.rendering import MANY_RUNS
 from unbraid.report.run_table import RunTable
-from unbraid.studies import STUDIES, open_study
+from unbraid.studies import STUDIES, _to_draw, open_study
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -43,3 +44,9 @@ def test_a_study_without_results_says_so(here: Here) -> None:
     done = here("report", "nonsense", "--results", "desk")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "there is no study 'nonsense'" in done.stderr
+
+
+def test_pictures_of_runs_are_drawn_where_these_are_few_or_it_is_asked_for() -> None:
+    few, many = (RunTable(pd.DataFrame({"run": ["a"] * count})) for count in (MANY_RUNS - 1, MANY_RUNS))
+    assert [_to_draw(None, few), _to_draw(None, many)] == [12, 0]
+    assert [_to_draw(3, few), _to_draw(3, many), _to_draw(0, few)] == [3, 3, 0]

@@ -19,7 +19,9 @@ from unbraid.studies import report_results, write_report
 @click.argument("folder", type=PATH)
 @click.option("--out", type=PATH, help="Where to write the report.  [default: FOLDER/report]")
 @click.option("--readme", type=PATH, help="Also put the verdicts into this Markdown file, between its marks.")
-@click.option("--draw", type=int, default=12, help="Draw the pictures of up to this many runs.")
+@click.option(
+    "--draw", type=int, help="Draw the pictures of up to this many runs.  [default: 12 of fewer than 3,000 runs]"
+)
 @click.option("--explore", type=int, default=0, help="Write pages with sliders for up to this many runs.")
 @click.option("--baseline", metavar="METHOD", help="The method that others are compared with.  [default: the first]")
 @click.option(
@@ -39,7 +41,7 @@ def command(
     folder: Path,
     out: Path | None,
     readme: Path | None,
-    draw: int,
+    draw: int | None,
     explore: int,
     baseline: str | None,
     choose_by: str | None,

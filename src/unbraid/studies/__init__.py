@@ -40,6 +40,7 @@ COMPARISON = "comparison"
 """The name of the study that `unbraid compare` makes; what it compares is in its folder."""
 COMPARED = ("assumptions",)
 """Studies whose methods share data, steps and seeds; the others compare conditions, not methods."""
+DRAWN = 12  # runs of which a report draws pictures, unless it is told how many
 STUDIES = ("assumptions", "contrastive", "intervention", "multitask", "population")
 
 
@@ -199,7 +200,7 @@ def write_report(
     folder: Path,
     out: Path,
     readme: Path | None = None,
-    draw: int = 12,
+    draw: int | None = None,
     keep: Path | None = None,
     explore: int = 0,
     baseline: str | None = None,
@@ -215,7 +216,8 @@ def write_report(
     the settings of a method. `file` is the file of the study, where that is the user's own and not the copy in the
     folder. `say` gets what the user should know.
 
-    Up to `draw` runs without pictures get them, in the report's own folder. `keep` is where the table and the pictures
+    Up to `draw` runs without pictures get them, in the report's own folder: by default 12, and none of very many runs,
+    since that takes PyTorch. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
     with sliders, in the report's own folder too. The figures of very many runs are drawn by `workers` processes,
     and as PDF files only if `pdf` asks for them; those of fewer are, unless it is False.
@@ -225,7 +227,7 @@ def write_report(
 
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder")
-    if draw < 0:
+    if draw is not None and draw < 0:
         raise InputError(f"draw is {draw}; expected at least 0")
     if explore < 0:
         raise InputError(f"explore is {explore}; expected at least 0")
@@ -239,7 +241,7 @@ def write_report(
         from unbraid.report.searches import results, search_sections
 
         runs = RunTable.of_runs(folder)
-        explorers = _explorers(runs, out, explore)
+        explorers, draw = _explorers(runs, out, explore), _to_draw(draw, runs)
         if (own := search_sections(folder)) is not None:
             return write(folder.resolve().name, own, results(runs.frame), out, draw, explorers, pdf=pdf)
         sections = overview(runs.frame, out, draw, baseline, chosen_by)
@@ -252,7 +254,7 @@ def write_report(
     about = Folder(folder).read_json("study")
     name, scale = str(about.get("name")), str(about.get("scale") or "")
     title = (Path(name).stem if study is None else study.title) + (f" ({scale})" if scale else "")
-    explorers = _explorers(runs, out, explore)
+    explorers, draw = _explorers(runs, out, explore), _to_draw(draw, runs)
     named = (study.baseline, study.chosen_by) if study else (None, None)
     choice = baseline or _scored(runs, "method", named[0]), chosen_by or _scored(runs, "score", named[1])
     if own is None and readme is not None:
@@ -268,6 +270,14 @@ def write_report(
         items = [item for section in sections for item in section.items]
         runs.save(keep, {item.name: item.image for item in items if isinstance(item, Picture)})
     return write(title, sections, runs.frame, out, draw, explorers, workers, pdf)
+
+
+def _to_draw(asked: int | None, runs: RunTable) -> int:
+    """How many runs get pictures."""
+    from unbraid.report.rendering import MANY_RUNS
+
+    few = DRAWN if len(runs.frame) < MANY_RUNS else 0
+    return few if asked is None else asked
 
 
 def _with_comparison(
