@@ -43,7 +43,7 @@ def models(scale: str, data: str, steps: int) -> dict[str, Train]:
     trained = [job for job in examined if job.data == data and "correlated" in job.data_settings]
     factor_vae = _first(trained, "factor_vae", {"gamma": 40.0})
     candidate = _first(trained, "intervention", {"lambda_3": 0.0})
-    result = {"FactorVAE (γ = 40)": factor_vae}
+    result = {"FactorVAE, gamma 40": factor_vae}
     for name, settings in VARIANTS.items():
         result[name] = replace(candidate, settings={**candidate.settings, **CHOSEN, **settings})
     return {name: _longer(job, steps) for name, job in result.items()}
