@@ -89,6 +89,18 @@ def test_more_steps_make_it_easier(looks: Callable[[Any], Looks]) -> None:
     assert found[0] > found[1] > found[2]
 
 
+def test_networks_of_any_width_translate_the_same_images(
+    looks: Callable[[Any], Looks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a comparison of widths would also compare draws."""
+    one, decoded = looks(lambda codes: codes), list[torch.Tensor]()
+    decode = one.decode
+    monkeypatch.setattr(one, "decode", lambda codes: (decoded.append(codes), decode(codes))[1])
+    for width in (8, 64):
+        translation_difficulty(one, one.data, 0, **{**QUICK, "width": width})
+    assert torch.equal(*torch.stack(decoded).chunk(2))
+
+
 def test_a_feature_may_have_several_dimensions(looks: Callable[[Any], Looks]) -> None:
     one = looks(lambda codes: codes)
     alone = translation_difficulty(one, one.data, 0, **QUICK)

@@ -91,13 +91,13 @@ class Intervention(Method):
         k = torch.randint(self.features, (n,), device=x.device)
         swapped = self._intervene(z, z[torch.randperm(n, device=x.device)], k)  # intervention 1
         wanted = [z, swapped, *(self._translation_codes(z) if lambda_3 else ())]
-        outputs = self._outputs(torch.cat(wanted))
-        images = expected_images(outputs, likelihood)
-        reconstruction = negative_log_likelihood(outputs[:n], x, likelihood, pixel_weight)
+        outputs = torch.split(self._outputs(torch.cat(wanted)), n)
+        x_hat, moved, *translated = (expected_images(part, likelihood) for part in outputs)
+        reconstruction = negative_log_likelihood(outputs[0], x, likelihood, pixel_weight)
         zero = x.new_zeros(())
-        intervention = self._restored(x, z, images[n : 2 * n], k) if lambda_1 else zero
-        adversarial = self._adversarial(images[: 2 * n]) if lambda_2 else zero
-        difficulty = pixel_weight * self._difficulty(images[2 * n :]) if lambda_3 else zero
+        intervention = self._restored(x, z, moved, k) if lambda_1 else zero
+        adversarial = self._adversarial(x_hat, moved) if lambda_2 else zero
+        difficulty = pixel_weight * self._difficulty(*translated) if lambda_3 else zero
         return {
             "loss": reconstruction + lambda_1 * intervention + lambda_2 * adversarial + lambda_3 * difficulty,
             "reconstruction": reconstruction,
@@ -128,12 +128,12 @@ class Intervention(Method):
         outputs = self._outputs(self._intervene(self._codes(moved), z, k))
         return negative_log_likelihood(outputs, x, self.config.likelihood, self.config.pixel_weight)
 
-    def _adversarial(self, images: Tensor) -> Tensor:
-        """L_adv of reconstructions, the real images, followed by as many intervened ones."""
+    def _adversarial(self, x_hat: Tensor, moved: Tensor) -> Tensor:
+        """L_adv of reconstructions, the real images, and intervened ones."""
         with self.autocast():
-            logits = self.discriminator(images)
-        real, fake = logits.float()[:, 0].chunk(2)
-        return intervention_losses.adversarial(real, fake, self._weights(images[len(images) // 2 :]))
+            logits = self.discriminator(torch.cat([x_hat, moved]))
+        real, fake = logits.float()[:, 0].split([len(x_hat), len(moved)])
+        return intervention_losses.adversarial(real, fake, self._weights(moved))
 
     def _weights(self, moved: Tensor) -> Tensor:
         """W(x̂')/N of intervened images, (n,)."""
@@ -150,15 +150,15 @@ class Intervention(Method):
         a, b = torch.rand(n, device=z.device).argsort()[[0, -1]]
         return self._intervene(z, z[a].expand_as(z), k), self._intervene(z, z[b].expand_as(z), k)
 
-    def _difficulty(self, images: Tensor) -> Tensor:
-        """L_diff of images u, followed by as many v: half of the pairs train the translation, the others test it."""
-        n, config = len(images) // 2, self.config
-        u, v = images.flatten(1).chunk(2)
+    def _difficulty(self, u: Tensor, v: Tensor) -> Tensor:
+        """L_diff of images u and v: half of the pairs train the translation, the others test it."""
+        n, config = len(u), self.config
+        u, v = u.flatten(1), v.flatten(1)
         v = v.detach() if config.target == "detached" else v
         train, test = (Pairs(u[None, rows], v[None, rows]) for rows in (slice(0, (n + 1) // 2), slice(n // 2, n)))
         weights = translation.first_weights(train, config.translation_width)
         rate = self.hp["translation_rate"]
-        loss = translation.difficulty(train, test, weights, config.translation_steps, rate, through=True)[0]
+        loss = translation.difficulty(train, test, weights, config.translation_steps, rate)[0]
         return loss - translation.entropy(test.v)[0] if config.target == "excess" else loss
 
     def _intervene(self, codes: Tensor, others: Tensor, features: Tensor) -> Tensor:

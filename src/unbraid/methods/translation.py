@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +10,6 @@ from torch import Generator, Tensor
 
 EDGE = 0.02  # a copied black pixel is predicted to be black with probability 1 - EDGE
 LEAST = 0.01  # squared distance of images from their mean below which they count as equal
-Weights = Sequence[Tensor]  # of the hidden layer, of the output, and the output's bias
 TARGETS = ("written", "detached", "excess")
 """What is minimised: the cross-entropy with v, that with a v which does not move, or its excess over v's entropy."""
 
@@ -27,35 +25,31 @@ class Pairs:
     v: Tensor
 
 
+@dataclass(frozen=True)
+class Weights:
+    """θ_M: of the hidden layer (tasks, pixels, width), of the output (tasks, width, pixels), and the output's bias."""
+
+    hidden: Tensor
+    output: Tensor
+    bias: Tensor
+
+
 def first_weights(pairs: Pairs, width: int, rng: Generator | None = None) -> Weights:
     """θ_M before its first step, for each task of these pairs: M copies u. From torch's default generator or `rng`."""
     tasks, _, pixels = pairs.u.shape
     hidden = torch.randn(tasks, pixels, width, generator=rng, dtype=pairs.u.dtype).to(pairs.u.device)
-    output, bias = hidden.new_zeros(tasks, width, pixels), hidden.new_zeros(tasks, 1, pixels)
-    return [weight.requires_grad_() for weight in (hidden, output, bias)]
+    return Weights(hidden, hidden.new_zeros(tasks, width, pixels), hidden.new_zeros(tasks, 1, pixels))
 
 
-@dataclass(frozen=True)
-class Translation:
-    """M: u -> logits of v. A copy of u, and what a hidden layer of ReLUs adds to it.
+def copied(u: Tensor) -> Tensor:
+    """The logits of v that M begins with."""
+    return torch.logit(EDGE + (1 - 2 * EDGE) * u)
 
-    The hidden layer sees u less the mean of the training images, over their spread, so that the same learning rate
-    suits all images. `mean` and `spread` are (tasks, 1, pixels) and (tasks, 1, 1).
-    """
 
-    mean: Tensor
-    spread: Tensor
-
-    @classmethod
-    def of(cls, images: Tensor) -> Translation:
-        mean = images.mean(1, keepdim=True)
-        return cls(mean, ((images - mean).square().sum(2, keepdim=True).mean(1, keepdim=True) + LEAST).sqrt())
-
-    def __call__(self, u: Tensor, weights: Weights) -> Tensor:
-        hidden, output, bias = weights
-        copied = torch.logit(EDGE + (1 - 2 * EDGE) * u)
-        units = torch.relu(torch.bmm((u - self.mean) / self.spread, hidden)) / hidden.shape[2] ** 0.5
-        return copied + torch.baddbmm(bias, units, output)
+def standardised(u: Tensor, images: Tensor) -> Tensor:
+    """What the hidden layer sees: u less the mean of these images, over their spread, so that one rate suits all."""
+    mean = images.mean(1, keepdim=True)
+    return (u - mean) / ((images - mean).square().sum(2, keepdim=True).mean(1, keepdim=True) + LEAST).sqrt()
 
 
 def cross_entropy(v: Tensor, logits: Tensor) -> Tensor:
@@ -75,26 +69,33 @@ def entropy(v: Tensor) -> Tensor:
     return torch.where(grey, nats, 0.0).sum(2).mean(1)
 
 
-def difficulty(train: Pairs, test: Pairs, weights: Weights, steps: int, rate: float, through: bool) -> Tensor:
+def difficulty(train: Pairs, test: Pairs, weights: Weights, steps: int, rate: float) -> Tensor:
     """L̃_trans of algorithm 1, (tasks,): the cross-entropy of the test pairs after `steps` of M on the training pairs.
 
-    θ_M ← θ_M - α ∇L_trans(θ_M), α = `rate`; for the hidden layer, whose gradient is a sum over pixels, over their
-    number. With `through` the result can be differentiated through these steps, with respect to u and v.
+    M(u) = copied(u) + output · relu(hidden · standardised(u)) / √width + bias, the logits of v. θ_M ← θ_M - α ∇L_trans,
+    α = `rate`; for the hidden layer, whose gradient is a sum over pixels, over their number. The gradients are spelled
+    out, so the result can be differentiated through the steps, with respect to u and v.
 
     >>> u = torch.tensor([[[0.0, 0.0], [1.0, 1.0]]])  # one task, two images of two pixels
     >>> copies, inverted = Pairs(u, u), Pairs(u, 1 - u)
     >>> def hard(pairs):
     ...     weights = first_weights(pairs, width=8, rng=torch.Generator().manual_seed(0))
-    ...     return difficulty(pairs, pairs, weights, steps=5, rate=0.5, through=False)
+    ...     return difficulty(pairs, pairs, weights, steps=5, rate=0.5)
     >>> hard(copies) < hard(inverted)  # M starts as a copy
     tensor([True])
     """
-    model = Translation.of(train.u)
-    rates = (rate / train.u.shape[2], rate, rate)
-    with torch.enable_grad():
-        for _ in range(steps):
-            loss = cross_entropy(train.v, model(train.u, weights)).sum()  # tasks share no weights
-            slopes = torch.autograd.grad(loss, weights, create_graph=through)
-            moved = [weight - r * slope for weight, r, slope in zip(weights, rates, slopes, strict=True)]
-            weights = moved if through else [weight.detach().requires_grad_() for weight in moved]
-    return cross_entropy(test.v, model(test.u, weights))
+    (_, n, pixels), scale = train.u.shape, weights.hidden.shape[2] ** -0.5
+    u = torch.cat([train.u, test.u], 1)
+    seen = standardised(u, train.u)
+    # The hidden weights move along training images alone. So their products with all images move along the inner
+    # products of images, and the weights themselves, as many as pixels, need not be moved.
+    hidden, inner = seen @ weights.hidden, seen @ seen[:, :n].mT / pixels
+    output, bias, copy = weights.output, weights.bias, copied(train.u)
+    for _ in range(steps):
+        units = torch.relu(hidden[:, :n]) * scale
+        errors = (torch.sigmoid(copy + torch.baddbmm(bias, units, output)) - train.v) / n  # ∂L_trans/∂logits
+        hidden = hidden - rate * (inner @ (scale * (errors @ output.mT) * (units > 0)))
+        output = output - rate * (units.mT @ errors)
+        bias = bias - rate * errors.sum(1, keepdim=True)
+    units = torch.relu(hidden[:, n:]) * scale
+    return cross_entropy(test.v, copied(test.u) + torch.baddbmm(bias, units, output))

@@ -57,6 +57,7 @@ def translation_difficulty(
     if not rate > 0:
         raise InputError(f"rate is {rate}; expected a number above 0")
     rng = generator(rng)
+    networks = generator(int(torch.randint(2**31, (), generator=rng)))  # apart: any width sees the same images
     if isinstance(method, torch.nn.Module):
         method.eval()
     with torch.no_grad():
@@ -70,9 +71,9 @@ def translation_difficulty(
                 others = [b for b in range(values) if b != a]
                 u, v = decoded[a].expand(len(others), -1, -1), decoded[others]
                 train, test = Pairs(u[:, :images], v[:, :images]), Pairs(u[:, images:], v[:, images:])
-                weights = first_weights(train, width, rng)
+                weights = first_weights(train, width, networks)
                 with torch.no_grad():
-                    loss = difficulty(train, test, weights, steps, rate, through=False)
+                    loss = difficulty(train, test, weights, steps, rate)
                 losses[:, feature, a, others] = torch.stack([loss, loss - entropy(test.v)]).double().cpu()
                 advance()
     hard, excess = losses

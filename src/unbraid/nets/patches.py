@@ -62,9 +62,9 @@ def patch_encoder(width: int, hidden: int) -> Callable[[ImageShape, int], nn.Mod
     def build(image_shape: ImageShape, outputs: int) -> nn.Module:
         channels, side = image_shape[0], image_shape[1] // (2 * PATCH)
         return nn.Sequential(
-            ChannelsLast(), Merge(PATCH), nn.Linear(PATCH**2 * channels, width), nn.ReLU(inplace=True),
-            Merge(2), nn.Linear(4 * width, width), nn.ReLU(inplace=True),
-            nn.Flatten(), nn.Linear(side**2 * width, hidden), nn.ReLU(inplace=True),
+            ChannelsLast(), Merge(PATCH), nn.Linear(PATCH**2 * channels, width), nn.ReLU(),
+            Merge(2), nn.Linear(4 * width, width), nn.ReLU(),
+            nn.Flatten(), nn.Linear(side**2 * width, hidden), nn.ReLU(),
             FullLinear(hidden, outputs),
         )  # fmt: skip
 
@@ -77,9 +77,9 @@ def patch_decoder(width: int, hidden: int) -> Callable[[int, ImageShape], nn.Mod
     def build(codes: int, image_shape: ImageShape) -> nn.Module:
         channels, side = image_shape[0], image_shape[1] // (2 * PATCH)
         return nn.Sequential(
-            FullLinear(codes, hidden), nn.ReLU(inplace=True),
-            nn.Linear(hidden, side**2 * width), nn.ReLU(inplace=True), nn.Unflatten(1, (side, side, width)),
-            nn.Linear(width, 4 * width), nn.ReLU(inplace=True), Split(2),
+            FullLinear(codes, hidden), nn.ReLU(),
+            nn.Linear(hidden, side**2 * width), nn.ReLU(), nn.Unflatten(1, (side, side, width)),
+            nn.Linear(width, 4 * width), nn.ReLU(), Split(2),
             FullLinear(width, PATCH**2 * channels), Split(PATCH), ChannelsFirst(),
         )  # fmt: skip
 

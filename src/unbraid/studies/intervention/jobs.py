@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -110,6 +110,8 @@ class Examine(Job):
     predictability, and the squared error of held-out images, where the model decodes; and of `intervention`, how well
     the training images that it reconstructs can be told from those that it intervened on, with its weights and without.
     """
+
+    version: ClassVar[int] = 2
 
     model: Train
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -107,8 +107,8 @@ _DESK_METHODS: Mapping[str, Settings] = {
     "factorized_support": {"learning_rate": 1e-3},
     "beta_tc_vae": {"learning_rate": 1e-3, "beta": 6.0, "estimator": "mws"},
     "intervention": {
-        "learning_rate": 1e-3, "discriminator_learning_rate": 1e-3, "weight_learning_rate": 1e-4, "warm_up": 1_600,
-        "rise": 300,
+        "learning_rate": 1e-3, "discriminator_learning_rate": 1e-3, "weight_learning_rate": 1e-4, "warm_up": 3_600,
+        "rise": 600,
     },
 }  # fmt: skip
 _SMOKE_FACTOR_VAE: Settings = {"batch_size": 16, "discriminator_layers": 1, "discriminator_width": 8}
@@ -163,18 +163,18 @@ SCALES = {
         data=(
             Data(
                 "dsprites", "x,scale", {"coarse": "x=2,y=2,orientation=4", "held_out": 0.25, "draws": 30_000},
-                steps=2_600, metrics=_DSPRITES, resolution=32, shared=_DESK_SHARED, others=("beta_tc_vae",),
+                steps=6_000, metrics=_DSPRITES, resolution=32, shared=_DESK_SHARED, others=("beta_tc_vae",),
                 rivals=False,
             ),
             Data(
                 "shapes3d", "floor_hue,wall_hue", {"coarse": _FIVE_HUES, "held_out": 0.25, "draws": 12_000},
-                steps=2_600, resolution=32, shared=_DESK_SHARED, others=("beta_tc_vae",), rivals=False,
+                steps=6_000, resolution=32, shared=_DESK_SHARED, others=("beta_tc_vae",), rivals=False,
                 metrics={**_SHAPES, "dci": {**_SHAPES["dci"], "max_depth": 6}},  # the best depth takes long to find
             ),
         ),
-        seeds=7,
+        seeds=5,
         strengths=(1.0, 100.0),
-        strength_seeds=7,
+        strength_seeds=5,
         target_seeds=5,
         methods=_DESK_METHODS,
         examined={"samples": 4_500, "values": 5, "pairs": 2_000, "two_sample_images": 2_000, "two_sample_steps": 200},
@@ -184,7 +184,7 @@ SCALES = {
         data=(
             Data(
                 "dsprites", "x,scale", {"coarse": "x=2,y=2,orientation=4", "held_out": 0.25, "draws": 30_000},
-                steps=2_600, metrics=_DSPRITES, resolution=32, shared=_DESK_SHARED, others=(), ablated=True,
+                steps=6_000, metrics=_DSPRITES, resolution=32, shared=_DESK_SHARED, others=(), ablated=True,
             ),
             Data(
                 "cmnist", "colour,digit", {"digits": "sklearn", "draws": 15_000},
