@@ -21,7 +21,7 @@ from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table, ju
 from unbraid.report.run_table import RunTable
 from unbraid.report.sections import verdict_table
 from unbraid.studies import open_study
-from unbraid.studies.intervention import analysis, paper
+from unbraid.studies.intervention import analysis, figures, paper
 from unbraid.studies.intervention.analysis import report, table
 from unbraid.studies.intervention.claims import CLAIMS
 from unbraid.studies.intervention.jobs import TRAINED_DIFFICULTY
@@ -231,6 +231,7 @@ def test_a_method_that_the_study_leaves_out_is_not_missed() -> None:
 
 def test_what_changed_since_the_first_edition_is_said_of_claims_there_are() -> None:
     assert set(paper.CHANGED) <= set(paper.FIRST_EDITION) <= set(BY_KEY)
+    assert set(paper.FIVE_SEEDS) == set(paper.SEVEN_SEEDS) == set(BY_KEY)
     parts = [Section("", "", tuple(judge(CLAIMS, of(made(CASES["keeps"][0])))))]
     table = verdict_table(parts, "", paper.FIRST_EDITION, paper.CHANGED).frame.set_index("claim")
     assert table.loc[BY_KEY["robust"].words, ["first edition", "changed since"]].tolist() == ["—", "new"]
@@ -487,6 +488,12 @@ def test_all_models_of_a_data_set_take_what_was_chosen(smoke: Path) -> None:
     ours = Models(table(smoke)).rows(OURS, "dsprites")
     assert len(ours) == 2
     assert (ours["settings.lambda_1"] == best).all()
+
+
+def test_reconstructions_of_all_targets_are_drawn_beside_factor_vae(smoke: Path) -> None:
+    shown = list(figures.chosen(Models(table(smoke)), "dsprites", figures.DRAWN))
+    assert [one.group.variant for one in shown] == ["γ = 40", "", "detached target", "excess target"]
+    assert all(one.row["relation"] == CORRELATED for one in shown)
 
 
 def test_the_smoke_report(smoke: Path, tmp_path: Path) -> None:

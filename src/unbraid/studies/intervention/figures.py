@@ -37,6 +37,7 @@ from unbraid.studies.intervention.models import (
     OURS,
     PLAIN,
     RELATIONS,
+    TARGETED,
     WEIGHTED,
     Group,
     Models,
@@ -148,6 +149,7 @@ COLUMNS = 9  # of a traversal
 QUERIES, NEIGHBOURS = 3, 3  # figure 5
 IMAGES = 10  # of a row of exchanges
 SHOWN = (OURS, OTHERS[1])  # `intervention` and FactorVAE of γ = 40
+DRAWN = (OTHERS[1], OURS, *TARGETED)  # whose reconstructions are compared
 
 
 @dataclass(frozen=True)
@@ -180,10 +182,10 @@ class Shown:
         return Run(models.table.folder / "jobs" / Path(self.row["run"]).name)
 
 
-def chosen(models: Models, data: str) -> Iterator[Shown]:
-    """Of each method the model of correlated factors with the best DCI, or else the best SAP."""
+def chosen(models: Models, data: str, groups: Sequence[Group] = SHOWN) -> Iterator[Shown]:
+    """Of each group the model of correlated factors with the best DCI, or else the best SAP."""
     arrays = models.table.tables.get("arrays", pd.DataFrame())
-    for group in SHOWN:
+    for group in groups:
         rows = models.rows(group, data)
         correlated = rows[rows["relation"] == CORRELATED]
         rows = correlated if len(correlated) else rows
@@ -291,7 +293,7 @@ def _best_factor(shown: Shown, latent: int) -> str:
 def compared(models: Models, data: str) -> Image.Image | None:
     """Test images, and below them the reconstructions of each model with its squared error."""
     strips: list[Strip] = []
-    for shown in chosen(models, data):
+    for shown in chosen(models, data, DRAWN):
         run = shown.run(models)
         images = _test_images(run, IMAGES)
         real, drawn_again = reconstructions(run.method(), images)[:2]
