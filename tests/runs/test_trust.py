@@ -174,6 +174,21 @@ def test_weights_are_real(own: Run, tmp_path: Path) -> None:
         run.method()
 
 
+@pytest.mark.filterwarnings("always:.*not finite numbers")
+def test_weights_that_are_not_numbers_are_told(own: Run, here: Here, tmp_path: Path) -> None:
+    shutil.copytree(own.folder, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    tensors = run.method().state_dict()
+    name = next(name for name, _ in run.method().named_parameters())
+    weights.save({**tensors, name: torch.full_like(tensors[name], torch.nan)}, run.path("model"))
+    run.seal()
+    with pytest.warns(UserWarning, match=f"'{name}' has values that are not finite numbers"):
+        run.method()
+    done = here("encode", "run", "--out", "codes.npy")
+    assert done.returncode == 0
+    assert f"'{name}' has values that are not finite numbers" in done.stderr
+
+
 def test_the_rows_of_a_config_take_no_memory(own: Run, tmp_path: Path) -> None:
     shutil.copytree(own.folder, tmp_path / "run")
     run = Run(tmp_path / "run")

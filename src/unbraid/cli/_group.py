@@ -16,11 +16,6 @@ from unbraid.data.atomic import link_target
 from unbraid.errors import InputError, nearest, printable
 
 _WRITTEN = {"--out", "--readme", "--keep"}  # a link given here leads to the file that is written
-_OF_RUN = {
-    "config.json", "state.json", "train.jsonl", "scores.jsonl", "scores.json", "model.safetensors", "codes.npz",
-    "samples.npz", "names.json", "circles.json", "checkpoint.safetensors",
-}  # fmt: skip
-"""Files of a run, which would be damaged by another in their place."""
 
 
 class _PathType(click.Path):
@@ -35,8 +30,11 @@ class _PathType(click.Path):
         if param is None or _WRITTEN.isdisjoint(param.opts) or path.is_dir():
             return path
         target = link_target(path)
-        if target.name in _OF_RUN and (target.parent / "config.json").exists():
-            self.fail(f"{path} is a file of the run {target.parent}; expected another name", param, ctx)
+        if (target.parent / "config.json").exists():
+            from unbraid.runs.record import FILES  # for a command that writes into a run
+
+            if target.name in FILES:
+                self.fail(f"{path} is a file of the run {target.parent}; expected another name", param, ctx)
         return target
 
 

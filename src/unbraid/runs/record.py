@@ -67,6 +67,11 @@ def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return named
 
 
+FILES = (
+    "config.json", "state.json", "train.jsonl", "scores.jsonl", "scores.json", "model.safetensors", "codes.npz",
+    "samples.npz", "names.json", "circles.json", "checkpoint.safetensors", "checkpoint.previous.safetensors",
+)  # fmt: skip
+"""Of a run; another in the place of one of them would damage it."""
 LEASE = ".lease"  # the file that the process training a run keeps locked
 _CONFIG = {
     "id": WORD,

@@ -380,6 +380,11 @@ class Run(RunRecord):
         if not self.path("model").exists():
             raise InputError(f"{self.folder} has no trained model; it is {self.state['state']}")
         weights.restore(method, self.path("model"), weights_only=True)
+        if broken := [name for name, value in method.named_parameters() if not value.isfinite().all()]:
+            warnings.warn(
+                f"{self.path('model')}: '{broken[0]}' has values that are not finite numbers; codes may not be either",
+                stacklevel=2,
+            )
 
     def representation(self) -> Representation:
         """The codes that were kept when training ended."""
