@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +52,27 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         return Done(int(stop.value.code or 0), *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium that saves downloads into a folder of its own."""
+    program, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("there is no Chromium with its driver here: apt-get install chromium chromium-driver")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    flags = ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking",
+             "disable-component-update", "disable-sync", "disable-dev-shm-usage", "window-size=1280,900",
+             f"user-data-dir={tmp_path_factory.mktemp('chromium')}")  # fmt: skip
+    for flag in flags:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driving = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    driving.set_script_timeout(120)
+    driving.downloads = tmp_path_factory.mktemp("downloads")
+    driving.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(driving.downloads)})
+    yield driving
+    driving.quit()

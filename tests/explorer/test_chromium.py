@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,30 +23,6 @@ from unbraid.explorer.network import trace
 from unbraid.explorer.page import page_of
 from unbraid.explorer.server import Server
 from unbraid.runs.recording import train
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A headless Chromium that saves downloads into a folder of its own."""
-    program, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        pytest.skip("there is no Chromium with its driver here: apt-get install chromium chromium-driver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    flags = ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking",
-             "disable-component-update", "disable-sync", "disable-dev-shm-usage", "window-size=1280,900",
-             f"user-data-dir={tmp_path_factory.mktemp('chromium')}")  # fmt: skip
-    for flag in flags:
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driving = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    driving.set_script_timeout(120)
-    driving.downloads = tmp_path_factory.mktemp("downloads")
-    driving.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(driving.downloads)})
-    yield driving
-    driving.quit()
 
 
 @pytest.fixture(scope="module")

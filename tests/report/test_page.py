@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -544,27 +543,6 @@ def test_a_run_of_our_own(tmp_path: Path) -> None:
 
 
 # The page in a browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A headless Chromium."""
-    program, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        pytest.skip("there is no Chromium with its driver here: apt-get install chromium chromium-driver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    flags = ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking",
-             "disable-component-update", "disable-sync", "disable-dev-shm-usage",
-             f"user-data-dir={tmp_path_factory.mktemp('chromium')}")  # fmt: skip
-    for flag in flags:
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driving = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield driving
-    driving.quit()
 
 
 @pytest.fixture(scope="module")
