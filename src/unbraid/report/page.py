@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import inspect
 import io
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.resources import files
@@ -22,14 +21,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
-from markdown_it import MarkdownIt
 
 from unbraid.data.atomic import replacing
 from unbraid.errors import InputError
 from unbraid.pictures.names import method_name
+from unbraid.report import markup
 from unbraid.report.claims import FAILS, HOLDS, VERDICTS, Judged
 from unbraid.report.dots import Dots
-from unbraid.report.numbers import digits, numeric, plain, written
 from unbraid.report.parts import Figure, Picture, Section, Table
 from unbraid.report.rendering import MANY_RUNS, Render, rendering
 from unbraid.report.runs import choose, columns, latents, pictures, portable
@@ -38,8 +36,6 @@ SCRIPTS = ("page.js", "figures.js", "runs.js")
 UNDECIDED = 3  # claims without a verdict that a section shows unfolded
 EMBEDDED = 6_000_000  # bytes of runs' pictures that the page holds; it links to the others
 BODY = "<!-- body -->"  # where the sections stand in the page
-SENTENCE = 40  # characters from which a column of a table is text to read
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "heading", "lheading"])
 
 
 def write(
@@ -100,34 +96,11 @@ def _summary(sections: Sequence[Section], runs: pd.DataFrame) -> str:
     parts = []
     if claims:
         noun = "claim" if len(claims) == 1 else "claims"
-        parts.append(f"{_bar(claims)}<p>{len(claims)} {noun}: {_tally(claims)}.</p>")
+        parts.append(f"{markup.bar(claims)}<p>{len(claims)} {noun}: {markup.tally(claims)}.</p>")
     counts = [f"{number:,} {html.escape(state)}" for state, number in states.most_common()]
     noun = "run" if len(runs) == 1 else "runs"
     parts.append(f"<p>{len(runs):,} {noun}{': ' if counts else ''}{', '.join(counts)}.</p>")
     return "".join(parts)
-
-
-def _bar(claims: Sequence[Judged]) -> str:
-    """How the verdicts share a line; the words beside it say the same."""
-    counts = Counter(claim.verdict for claim in claims)
-    shares = [(index, counts[verdict]) for index, verdict in enumerate(VERDICTS) if counts[verdict]]
-    parts = "".join(f'<i class="v{index}" style="flex-grow:{count}"></i>' for index, count in shares)
-    return f'<div class="verdicts" aria-hidden="true">{parts}</div>'
-
-
-def _tally(claims: Sequence[Judged]) -> str:
-    """How many claims have each verdict; a press goes to the next of them."""
-    counts = Counter(claim.verdict for claim in claims)
-    return ", ".join(
-        f'<button type="button" class="tally v{index}" data-verdict="{index}">'
-        f"{counts[verdict]} {_plural(verdict, counts[verdict])}</button>"
-        for index, verdict in enumerate(VERDICTS)
-        if counts[verdict]
-    )
-
-
-def _plural(verdict: str, count: int) -> str:
-    return verdict if count == 1 else {"holds": "hold", "does not hold": "do not hold"}.get(verdict, verdict)
 
 
 @dataclass
@@ -154,18 +127,19 @@ class _Page:
         """Its text and its parts in their order, except that claims without a verdict come last."""
         claims = [item for item in section.items if isinstance(item, Judged)]
         undecided = [claim for claim in claims if claim.verdict not in (HOLDS, FAILS)]
-        body = _prose(section.text)
+        body = markup.prose(section.text)
         if len(claims) > 1:
-            body = f'<div class="tallies">{_bar(claims)}<p>{_tally(claims)}</p></div>{body}'
+            body = f'<div class="tallies">{markup.bar(claims)}<p>{markup.tally(claims)}</p></div>{body}'
         shown = [item for item in section.items if not any(item is claim for claim in undecided)]
         shown += undecided if len(undecided) <= UNDECIDED else []
         for judged, items in groupby(shown, key=lambda item: isinstance(item, Judged)):
             group = list(items)
-            body += _claims(group) if judged else self._parts(group)
+            body += markup.claim_table(group) if judged else self._parts(group)
         if len(undecided) > UNDECIDED:
             counts = Counter(claim.verdict for claim in undecided)
             words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-            body += f"<details><summary>Claims without a verdict: {words}</summary>{_claims(undecided)}</details>"
+            folded = markup.claim_table(undecided)
+            body += f"<details><summary>Claims without a verdict: {words}</summary>{folded}</details>"
         return self.titled(section.title, body)
 
     def _parts(self, items: Sequence[Any]) -> str:
@@ -221,13 +195,13 @@ class _Page:
             body = f'<button type="button" class="zoom" aria-label="Enlarge: {title}">{image}</button>'
         elif isinstance(item, Table):
             file = f"tables/{item.name}.csv"
-            frame = _flat(item.frame)
+            frame = markup.flattened(item.frame)
             self.save(file, lambda part: frame.to_csv(part, index=False))
-            body = _table(frame, item.title)
+            body = markup.data_table(frame, item.title)
         else:
             raise InputError(f"a section holds a {type(item).__name__}; expected Figure, Picture, Table or Claim")
         link = f' <a class="file" href="{file}">{Path(file).suffix[1:].upper()}</a>' if file else ""
-        caption = f" <span>{_MARKDOWN.renderInline(item.caption)}</span>" if item.caption else ""
+        caption = f" <span>{markup.inline(item.caption)}</span>" if item.caption else ""
         css_class = type(item).__name__.lower()
         about = f'id="part-{item.name}" class="{css_class}"{size}'
         return f"<figure {about}><figcaption><b>{title}</b>{caption}{link}</figcaption>{body}</figure>\n"
@@ -295,78 +269,3 @@ def _json(content: Mapping[str, Any]) -> str:
 
 def _data_url(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"
-
-
-def _prose(text: str) -> str:
-    return str(_MARKDOWN.render(inspect.cleandoc(text)))
-
-
-def _claims(claims: Sequence[Any]) -> str:
-    """Claims beside what was measured."""
-    heads = ("Claim", "Verdict", "Paper", "Here", "Why")
-    rows = []
-    for claim in claims:
-        mark, why = _verdict(claim.verdict), claim.why
-        if claim.by_direction:
-            mark += f"<p>by its direction alone: {claim.by_direction}</p>"
-        if claim.first_verdict:
-            mark += f"<p>first edition: {claim.first_verdict}</p>"
-            why += f". First edition: {claim.first_rule}"
-        words, paper, ours = (_MARKDOWN.renderInline(text) for text in (claim.words, claim.paper, claim.ours))
-        cells = [words, mark, paper, ours, _MARKDOWN.renderInline(why)]
-        row = "".join(_claim_cell(*pair) for pair in zip(heads, cells, strict=True))
-        rows.append(f'<tr role="row" class="claim v{VERDICTS.index(claim.verdict)}" tabindex="-1">{row}</tr>\n')
-    head = "".join(f'<th role="columnheader" scope="col">{name}</th>' for name in heads)
-    return (
-        f'<table class="claims" role="table"><thead role="rowgroup"><tr role="row">{head}</tr></thead>'
-        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table>\n'
-    )
-
-
-def _verdict(verdict: str) -> str:
-    return f'<span class="verdict v{VERDICTS.index(verdict)}">{verdict}</span>'
-
-
-def _claim_cell(head: str, cell: str) -> str:
-    return f'<td role="cell" data-head="{head}">{cell or written(None, None)}</td>'
-
-
-def _flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with its index, where that says anything, as its first columns, and one row of headings."""
-    if not isinstance(frame.index, pd.RangeIndex):
-        index = frame.index.to_frame(index=False)
-        index.columns = pd.Index([str(name) if name is not None else "" for name in frame.index.names])
-        index.index = frame.index
-        frame = pd.concat([index, frame], axis=1)
-    flat = frame.reset_index(drop=True)
-    flat.columns = pd.Index([
-        " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
-        for name in flat.columns
-    ])  # fmt: skip
-    return flat
-
-
-def _table(frame: pd.DataFrame, title: str) -> str:
-    cells = [list(_cells([plain(value) for value in frame.iloc[:, column]])) for column in range(frame.shape[1])]
-    numeric_columns = [numeric([plain(value) for value in frame.iloc[:, column]]) for column in range(frame.shape[1])]
-    marks = [_column_mark(texts, is_numeric) for texts, is_numeric in zip(cells, numeric_columns, strict=True)]
-    head = "".join(f'<th scope="col"{mark}>{html.escape(name)}</th>' for name, mark in zip(frame, marks, strict=True))
-    rows = []
-    for row in zip(*cells, strict=True):
-        texts = [_verdict(cell) if cell in VERDICTS else html.escape(cell) for cell in row]
-        rows.append("".join(f"<td{mark}>{text}</td>" for text, mark in zip(texts, marks, strict=True)))
-    body = "".join(f"<tr>{row}</tr>\n" for row in rows) or f'<tr><td colspan="{max(1, len(marks))}">No rows.</td></tr>'
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="box" tabindex="0" role="region" aria-label="{html.escape(title)}">{table}</div>'
-
-
-def _column_mark(texts: list[str], is_numeric: bool) -> str:
-    """Numbers are set to the right, and columns of sentences keep a width at which they can be read."""
-    if is_numeric:
-        return ' class="number"'
-    return ' class="words"' if max(map(len, texts), default=0) > SENTENCE else ""
-
-
-def _cells(values: list[float | int | str | None]) -> Iterator[str]:
-    places = digits(values)
-    return (written(value, places) for value in values)
