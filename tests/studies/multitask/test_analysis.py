@@ -28,7 +28,8 @@ from unbraid.report.estimates import Estimate
 from unbraid.report.run_table import RunTable
 from unbraid.report.runs import columns, pictures
 from unbraid.studies.multitask import analysis, paper
-from unbraid.studies.multitask.analysis import CLAIMS, report, table
+from unbraid.studies.multitask.analysis import report, table
+from unbraid.studies.multitask.claims import CLAIMS
 from unbraid.studies.multitask.models import (
     AGREEMENT,
     ERROR,
