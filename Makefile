@@ -24,7 +24,7 @@ types: .venv/ready
 
 # worksteal hands out tests in long runs of neighbours, so that few modules build their fixtures in both processes
 tests: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 quick: .venv/ready
 	$(BIN)/ruff check src tests bench tools
