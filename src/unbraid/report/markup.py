@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -104,11 +105,16 @@ def data_table(frame: pd.DataFrame, title: str) -> str:
     head = "".join(f'<th scope="col"{mark}>{html.escape(name)}</th>' for name, mark in zip(frame, marks, strict=True))
     rows = []
     for row in zip(*cells, strict=True):
-        texts = [_verdict(cell) if cell in VERDICTS else html.escape(cell) for cell in row]
+        texts = [_verdict(cell) if cell in VERDICTS else _cell(cell) for cell in row]
         rows.append("".join(f"<td{mark}>{text}</td>" for text, mark in zip(texts, marks, strict=True)))
     body = "".join(f"<tr>{row}</tr>\n" for row in rows) or f'<tr><td colspan="{max(1, len(marks))}">No rows.</td></tr>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="box" tabindex="0" role="region" aria-label="{html.escape(title)}">{table}</div>'
+
+
+def _cell(text: str) -> str:
+    """A cell is plain text, except that `names` in it are set as such."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _column_mark(texts: list[str], is_numeric: bool) -> str:
