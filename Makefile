@@ -22,7 +22,8 @@ test: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
-# worksteal hands out tests in long runs of neighbours, so that few modules build their fixtures in both processes
+# worksteal hands out tests in long runs of neighbours, so that few modules build their fixtures in several processes;
+# three of them for two cores, since many tests wait for processes of their own
 tests: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
