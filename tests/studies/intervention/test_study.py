@@ -14,7 +14,7 @@ from unbraid.methods.intervention import Intervention
 from unbraid.studies.intervention.jobs import Examine, Tuned
 from unbraid.studies.intervention.study import ABLATIONS, APPENDIX_C, SCALES, jobs
 
-COUNTS = {"paper": 1516, "desk": 296, "more": 124, "smoke": 58}
+COUNTS = {"paper": 1516, "desk": 408, "more": 124, "smoke": 58}
 
 
 @pytest.mark.parametrize("scale", SCALES)

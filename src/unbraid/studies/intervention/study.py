@@ -172,10 +172,10 @@ SCALES = {
                 metrics={**_SHAPES, "dci": {**_SHAPES["dci"], "max_depth": 6}},  # the best depth takes long to find
             ),
         ),
-        seeds=5,
+        seeds=7,
         strengths=(1.0, 100.0),
-        strength_seeds=5,
-        target_seeds=5,
+        strength_seeds=7,
+        target_seeds=7,
         methods=_DESK_METHODS,
         examined={"samples": 4_500, "values": 5, "pairs": 2_000, "two_sample_images": 2_000, "two_sample_steps": 200},
     ),
