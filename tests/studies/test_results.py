@@ -46,6 +46,20 @@ def test_a_study_without_results_says_so(here: Here) -> None:
     assert "there is no study 'nonsense'" in done.stderr
 
 
+def test_kept_results_are_added_to_a_study_alone(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    done = here("report", "runs", "--add", "desk")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "holds no study; kept results can be added only to a study's runs" in done.stderr
+    done = here("report", "assumptions", "--results", "desk", "--add", "desk")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "expected only one of them" in done.stderr
+    (tmp_path / "runs" / "study.json").write_text('{"name": "assumptions", "scale": "desk"}')
+    done = here("report", "runs", "--add", "dusk")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "has no results at scale 'dusk'; it has desk" in done.stderr
+
+
 def test_pictures_of_runs_are_drawn_where_these_are_few_or_it_is_asked_for() -> None:
     few, many = (RunTable(pd.DataFrame({"run": ["a"] * count})) for count in (MANY_RUNS - 1, MANY_RUNS))
     assert [_to_draw(None, few), _to_draw(None, many)] == [12, 0]

@@ -33,6 +33,9 @@ from unbraid.studies import report_results, write_report
 @click.option(
     "--results", metavar="SCALE|DIR", help="Take FOLDER as a study's name, and its results from this scale or DIR."
 )
+@click.option(
+    "--add", metavar="SCALE|DIR", help="Add the runs kept at this scale or in DIR, except those that FOLDER has."
+)
 @click.option("--keep", type=PATH, help="Also keep the study's table and pictures in this folder, for --results.")
 @click.option("--study", "file", type=PATH, help="The study's own file, where it has changed.")
 @DATA_PATH
@@ -47,6 +50,7 @@ def command(
     choose_by: str | None,
     pdf: bool | None,
     results: str | None,
+    add: str | None,
     keep: Path | None,
     file: Path | None,
 ) -> None:
@@ -54,17 +58,20 @@ def command(
 
     The page has figures, verdicts and a table of the runs, and needs no network. `unbraid report assumptions --results
     desk` writes the page of a study from the table that comes with it, without running anything. Instead of a scale,
-    --results also takes a folder that --keep or `unbraid import` wrote.
+    --results also takes a folder that --keep or `unbraid import` wrote. With `--add desk` the runs in FOLDER, such as
+    further seeds, are judged together with those of that table.
     """
     workers = os.cpu_count() or 1
     if results is not None:
         if keep is not None:
             raise InputError("--results reads the folder that --keep writes; expected only one of them")
+        if add is not None:
+            raise InputError("--results takes kept results alone, --add adds them to runs; expected only one of them")
         target = out or Path(f"{folder}-{Path(results).name}-report")
         click.echo(report_results(str(folder), results, target, readme, workers, pdf))
         return
     if earlier := left_over(folder / "jobs"):
         say(f"left out: {len(earlier)} jobs of the study with earlier settings, such as {min(earlier)}")
     target = out or unlinked(folder / "report")  # which a folder from elsewhere may hold already
-    path = write_report(folder, target, readme, draw, keep, explore, baseline, choose_by, file, say, workers, pdf)
+    path = write_report(folder, target, readme, draw, keep, explore, baseline, choose_by, file, say, workers, pdf, add)
     click.echo(path)

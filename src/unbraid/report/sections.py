@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
@@ -40,7 +41,7 @@ def pictured(
     try:
         image = runs.picture(name, draw)
     except (InputError, OSError) as error:
-        faults.append(f"{title}: {error}")
+        faults.append(f"{title}: {str(error).replace(f'{runs.folder}{os.sep}', '')}")  # a page may be published
         return []
     return [] if image is None else [Picture(name, title, image, caption)]
 

@@ -209,6 +209,7 @@ def write_report(
     say: Callable[[str], None] = lambda line: None,
     workers: int = 1,
     pdf: bool | None = None,
+    add: str | None = None,
 ) -> Path:
     """The page of the study that a folder holds, or of whatever runs it holds; the verdicts also into a README.
 
@@ -220,7 +221,8 @@ def write_report(
     since that takes PyTorch. `keep` is where the table and the pictures
     of the page are kept, so that `report_results` can make the page without the runs. Up to `explore` runs get a page
     with sliders, in the report's own folder too. The figures of very many runs are drawn by `workers` processes,
-    and as PDF files only if `pdf` asks for them; those of fewer are, unless it is False.
+    and as PDF files only if `pdf` asks for them; those of fewer are, unless it is False. `add` is a scale or folder
+    whose kept results are added, except for jobs that this folder has finished too.
     """
     from unbraid.report import overview, write
     from unbraid.report.run_table import RunTable
@@ -238,6 +240,8 @@ def write_report(
             raise InputError(f"{folder} holds no study; only a study's results can be kept")
         if readme is not None:
             raise InputError(f"{folder} holds no study; only a study's report has verdicts for a README")
+        if add is not None:
+            raise InputError(f"{folder} holds no study; kept results can be added only to a study's runs")
         from unbraid.report.searches import results, search_sections
 
         runs = RunTable.of_runs(folder)
@@ -250,6 +254,12 @@ def write_report(
     if note:
         say(note)
     runs = RunTable.read(folder) if study is None else study.table(folder)
+    if add is not None:
+        from unbraid.report.joined import joined
+
+        runs, agreement = joined(runs, RunTable.load(Path(add)) if study is None else study.kept(add))
+        if agreement:
+            say(agreement)
     own = None if study is None else study.report(runs)
     about = Folder(folder).read_json("study")
     name, scale = str(about.get("name")), str(about.get("scale") or "")

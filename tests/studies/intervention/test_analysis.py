@@ -20,7 +20,7 @@ from unbraid.jobs.study_folder import StudyFolder
 from unbraid.report import VERDICTS, Figure, Judged, Picture, Section, Table, judge, write
 from unbraid.report.run_table import RunTable
 from unbraid.report.sections import verdict_table
-from unbraid.studies import open_study
+from unbraid.studies import open_study, write_report
 from unbraid.studies.intervention import analysis, figures, paper
 from unbraid.studies.intervention.analysis import report, table
 from unbraid.studies.intervention.claims import CLAIMS
@@ -536,3 +536,23 @@ def test_a_damaged_folder_is_no_end_of_the_report(smoke: Path, tmp_path: Path) -
     assert "Could not be shown" in sections[4].text
     assert "has no trained model" in sections[4].text
     assert len(table(copy).faults) == 3
+
+
+def test_runs_that_are_gone_come_from_what_was_kept(smoke: Path, tmp_path: Path) -> None:
+    def tables(kept: Path) -> dict[str, str]:
+        sections = report(RunTable.load(kept))
+        items = [item for section in sections for item in section.items if isinstance(item, Table)]
+        return {item.name: item.frame.to_csv() for item in items}
+
+    whole, part, again = (tmp_path / name for name in ("whole", "part", "again"))
+    write_report(smoke, tmp_path / "report", draw=0, keep=whole)
+    shutil.copytree(smoke, part)
+    for path in [*part.glob("jobs/*factor_vae-*"), *part.glob("jobs/*tuned-*")][::2]:
+        shutil.rmtree(path)
+    lines: list[str] = []
+    write_report(part, tmp_path / "joined", draw=0, keep=again, say=lines.append, add=str(whole))
+    assert tables(again) == tables(whole)
+    assert re.fullmatch(r"\d+ runs of the folder are among the kept results, with the same scores", lines[-1])
+    page = (tmp_path / "joined" / "report.html").read_text()
+    assert "Could not be shown" in page  # pictures of models whose runs are gone
+    assert str(tmp_path) not in page
