@@ -239,6 +239,17 @@ def test_what_changed_since_the_first_edition_is_said_of_claims_there_are() -> N
     assert table.loc[BY_KEY["weights-help"].words, "changed since"] == ""
 
 
+def test_verdicts_of_the_first_seeds_stay_beside_those_of_all() -> None:
+    runs = made(CASES["keeps"][0], seeds=7)
+    late = (runs["seed"] >= 5) & runs["data.correlated"].notna()
+    runs.loc[late, list(METRICS)] -= 0.5
+    assert verdict("keeps", runs).verdict != "holds"
+    assert analysis.first_seeds(of(runs))["seeds 0 to 4"]["keeps"] == "holds"
+    assert analysis.first_seeds(of(runs[runs["seed"] < 5])) == {}
+    verdicts = next(item for item in report(of(runs).table)[0].items if isinstance(item, Table)).frame
+    assert verdicts.set_index("claim").loc[BY_KEY["keeps"].words, "seeds 0 to 4"] == "holds"
+
+
 def test_opposite_changes_do_not_cancel() -> None:
     """What rises on one data set and falls on the other is not kept, and not comparable."""
 
