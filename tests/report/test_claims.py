@@ -160,12 +160,12 @@ def test_what_a_claim_needs_is_declared() -> None:
 
 def test_a_rule_that_was_changed_shows_both_verdicts() -> None:
     first = Edition[None](Rule("mean of x", "above", 2.0))
-    judged = claim({"": UP}, first_edition=first).judge(None)
-    assert (judged.verdict, judged.first_verdict) == ("holds", "does not hold")
-    assert judged.first_rule.startswith("mean of x")
+    judged = claim({"": UP}, earlier=first).judge(None)
+    assert (judged.verdict, judged.earlier_verdict) == ("holds", "does not hold")
+    assert judged.earlier_rule.startswith("mean of x")
     other = Edition[None](ABOVE, lambda _: {"": DOWN})
-    assert claim({"": UP}, first_edition=other).judge(None).first_verdict == "does not hold"
-    assert claim({"": UP}).judge(None).first_verdict == ""
+    assert claim({"": UP}, earlier=other).judge(None).earlier_verdict == "does not hold"
+    assert claim({"": UP}).judge(None).earlier_verdict == ""
 
 
 def test_what_was_counted_stands_behind_the_numbers() -> None:

@@ -71,7 +71,8 @@ class Rule:
     def stand(self, entry: Estimate, printed: float = math.nan) -> str:
         """`for` or `against` the claim where the whole interval says so, else `unclear`.
 
-        Against it is also an interval that stays short of half of what the paper printed, where that is given.
+        Against it is also one that includes the threshold and stays short of half of what the paper printed, where that
+        is given: the effect that the paper saw is not there. A small one in its direction is for the claim.
         """
         if self.side in ("above", "below"):
             side, sign = entry.side(self.threshold), 1 if self.side == "above" else -1
@@ -176,9 +177,9 @@ class Judged:
     section: str = ""
     numbers: Numbers = field(default_factory=dict, compare=False)
     """By case; those that are not known too."""
-    first_verdict: str = ""
-    """By the rule of the first edition, where that has changed since."""
-    first_rule: str = ""
+    earlier_verdict: str = ""
+    """By the rule before it was changed, where it was."""
+    earlier_rule: str = ""
     seeds: int = 0
     """About how many would decide it, where it is inconclusive for want of seeds."""
     by_direction: str = ""
@@ -210,46 +211,46 @@ class Claim(Generic[Table]):
     """What is shown behind the numbers: of which models they are. By default their data sets and seeds."""
     form: str = ".2f"
     """Of the numbers."""
-    first_edition: Edition[Table] | None = None
-    printed: Mapping[str, float] = field(default_factory=dict)
-    """The size of an effect in the paper, by case: less than half of it is not what the paper saw."""
+    earlier: Edition[Table] | None = None
+    printed: Mapping[str, float] | Callable[[Table], Mapping[str, float]] = field(default_factory=dict)
+    """The size of an effect in the paper, by case: less than half of it is not what the paper saw. Or a function of the
+    table, where it depends on the data sets that this has."""
 
     def judge(self, table: Table) -> Judged:
         """The claim beside what the table says."""
-        judged = self._judge(table)
-        direction = replace(self, printed={})._judge(table).verdict if self.printed else judged.verdict
+        printed = self.printed(table) if callable(self.printed) else self.printed
+        judged = self._judge(table, printed)
+        direction = self._judge(table, {}).verdict if printed else judged.verdict
         return judged if direction == judged.verdict else replace(judged, by_direction=direction)
 
-    def _judge(self, table: Table) -> Judged:
+    def _judge(self, table: Table, printed: Mapping[str, float]) -> Judged:
         numbers = dict(self.measure(table))
-        verdict, remarks = self._verdict(self.rule, numbers, table)
+        verdict, remarks = self._verdict(self.rule, numbers, table, printed)
         known = {case: entry for case, entry in numbers.items() if entry.known}
         note = "" if not known else self.note(table) if self.note else _sample(known)
-        ours = "; ".join(filter(None, [summary(known, self.rule, self.form, self.printed), note]))
-        needed = self._seeds(numbers) if verdict == INCONCLUSIVE and not remarks else 0
+        ours = "; ".join(filter(None, [summary(known, self.rule, self.form, printed), note]))
+        needed = self._seeds(numbers, printed) if verdict == INCONCLUSIVE and not remarks else 0
         if needed:
             remarks.append(f"Inconclusive; if its numbers stay where they are, {in_words(needed)}")
         if needed > REACH:
             verdict = NOT_TESTABLE
             remarks.append(f"Not testable here: more than {REACH} seeds are out of reach")
-        size = ["An interval that stays short of half of what the paper printed speaks against it too"]
-        why = ". ".join([self.rule.text(), *(size if self.printed else []), *remarks])
+        size = ["One that includes the threshold and stays short of half of what the paper printed is against it too"]
+        why = ". ".join([self.rule.text(), *(size if printed else []), *remarks])
         judged = Judged(self.words, self.paper, ours, verdict, why, self.key, self.section, numbers, seeds=needed)
-        if self.first_edition is None:
+        if self.earlier is None:
             return judged
-        rule, measure = self.first_edition.rule, self.first_edition.measure
-        before = replace(self, printed={})
-        first, _ = before._verdict(rule, numbers if measure is None else measure(table), table)
-        return replace(judged, first_verdict=first, first_rule=rule.text())
+        rule, measure = self.earlier.rule, self.earlier.measure
+        before, _ = self._verdict(rule, numbers if measure is None else measure(table), table, {})
+        return replace(judged, earlier_verdict=before, earlier_rule=rule.text())
 
-    def _seeds(self, numbers: Numbers) -> int:
-        printed = self._printed(numbers)
-        return seeds_to_decide(numbers.values(), lambda found: self.rule.verdict(found, printed) != INCONCLUSIVE)
+    def _seeds(self, numbers: Numbers, printed: Mapping[str, float]) -> int:
+        sizes = _sizes(numbers, printed)
+        return seeds_to_decide(numbers.values(), lambda narrower: self.rule.verdict(narrower, sizes) != INCONCLUSIVE)
 
-    def _printed(self, numbers: Numbers) -> list[float]:
-        return [self.printed.get(case, math.nan) for case in numbers]
-
-    def _verdict(self, rule: Rule, numbers: Numbers, table: Table) -> tuple[str, list[str]]:
+    def _verdict(
+        self, rule: Rule, numbers: Numbers, table: Table, printed: Mapping[str, float]
+    ) -> tuple[str, list[str]]:
         """The verdict, and what stands in the way of another."""
         closed = self.gate(table) if self.gate else None
         if closed:
@@ -260,11 +261,15 @@ class Claim(Generic[Table]):
             return INCONCLUSIVE, remarks or ["The table does not hold what it needs"]
         if missing:
             remarks.append(f"Not measured: {', '.join(missing)}")
-        verdict = INCONCLUSIVE if remarks else rule.verdict(numbers.values(), self._printed(numbers))
+        verdict = INCONCLUSIVE if remarks else rule.verdict(numbers.values(), _sizes(numbers, printed))
         bare = [case or "the number" for case, entry in numbers.items() if entry.known and not entry.has_interval]
         if bare and verdict == INCONCLUSIVE and not remarks:
             remarks.append("Too few seeds for an interval" + (f": {', '.join(bare)}" if len(numbers) > 1 else ""))
         return verdict, remarks
+
+
+def _sizes(numbers: Numbers, printed: Mapping[str, float]) -> list[float]:
+    return [printed.get(case, math.nan) for case in numbers]
 
 
 def judge(claims: Iterable[Claim[Table]], table: Table) -> list[Judged]:

@@ -20,10 +20,10 @@ def verdicts(sections: Sequence[Section]) -> str:
     for section in sections:
         for item in section.items:
             if isinstance(item, Judged):
-                first = f" (first edition: {item.first_verdict})" if item.first_verdict else ""
+                before = f" (by the earlier rule: {item.earlier_verdict})" if item.earlier_verdict else ""
                 seeds = f"; {in_words(item.seeds)}" if item.seeds else ""
                 direction = f" (by its direction alone: {item.by_direction})" if item.by_direction else ""
-                verdict = f"**{item.verdict}**{seeds}{direction}{first}"
+                verdict = f"**{item.verdict}**{seeds}{direction}{before}"
                 cells = (item.section or section.title.split(" ")[0], item.words, item.paper, item.ours, verdict)
                 lines.append(f"| {' | '.join(cell.replace('|', '∣').replace(chr(10), ' ') for cell in cells)} |")
     return "\n".join(lines) + "\n"

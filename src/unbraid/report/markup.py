@@ -60,9 +60,9 @@ def claim_table(claims: Sequence[Any]) -> str:
         mark, why = _verdict(claim.verdict), claim.why
         if claim.by_direction:
             mark += f"<p>by its direction alone: {claim.by_direction}</p>"
-        if claim.first_verdict:
-            mark += f"<p>first edition: {claim.first_verdict}</p>"
-            why += f". First edition: {claim.first_rule}"
+        if claim.earlier_verdict:
+            mark += f"<p>by the earlier rule: {claim.earlier_verdict}</p>"
+            why += f". Before: {claim.earlier_rule}"
         words, paper, ours = (inline(text) for text in (claim.words, claim.paper, claim.ours))
         cells = [words, mark, paper, ours, inline(why)]
         row = "".join(_claim_cell(*pair) for pair in zip(heads, cells, strict=True))

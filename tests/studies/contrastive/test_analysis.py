@@ -193,7 +193,7 @@ def test_what_changed_since_the_first_edition_is_said_of_claims_there_are() -> N
     rows = {claim.key: table.loc[claim.words] for claim in CLAIMS}
     assert rows["hessian-is-diagonal"]["first edition"] == "inconclusive"
     assert rows["hessian-is-diagonal"]["changed since"].endswith("an exact test on counts")
-    assert rows["info-min-is-local"]["changed since"] == ""
+    assert rows["info-min-costs-accuracy"]["changed since"] == ""
     assert rows["digit-gaps-vary-less"][["first edition", "changed since"]].tolist() == ["—", "new"]
 
 
@@ -208,7 +208,8 @@ def test_nothing_is_said_of_no_models_or_of_two_seeds(key: str) -> None:
 def test_a_number_of_a_claim_is_that_of_the_table() -> None:
     models = contrary()
     lost = verdict("info-min-is-local", models)
-    assert lost.ours.startswith("DC −70.00 [−70.00, −70.00]; BC −70.00")
+    assert lost.ours.startswith("DC −110.00 [−110.00, −110.00]; BC −110.00")  # z gains 30, r loses 40
+    assert lost.earlier_verdict == "does not hold"
     assert lost.ours.endswith("n = 6 × info_min 0.001, 6 × info_min 0.1")
     assert claims.degenerate(models, MAIN, ORTHO).tolist()[:3] == [1, 1, 1]
     assert claims.lost(models, MAIN, ORTHO)[:3] == pytest.approx([-5.05, -4.95, -5.05])

@@ -250,6 +250,24 @@ def test_verdicts_of_the_first_seeds_stay_beside_those_of_all() -> None:
     assert verdicts.set_index("claim").loc[BY_KEY["keeps"].words, "seeds 0 to 4"] == "holds"
 
 
+def test_the_size_of_an_effect_is_that_on_the_data_sets_there_are() -> None:
+    """FactorVAE loses −0.02 to 0.08: short of half of 0.21, which the paper has with CMNIST, not of 0.11 without."""
+
+    def score(group: Group, relation: str, column: str) -> float:
+        return 0.8 - 0.3 * (relation == CORRELATED and group not in (OURS, *OTHERS[:2]))
+
+    def runs(*data: str) -> pd.DataFrame:
+        frame = made(score, data=data, noise=0.0)
+        lost = (frame["method"] == "factor_vae") & frame["data.correlated"].notna()
+        for column in METRICS:
+            frame.loc[lost, column] -= 0.03 + 0.05 * (frame["seed"][lost] - 1)
+        return frame
+
+    assert verdict("others-lose", runs("dsprites", "shapes3d")).verdict == "inconclusive"
+    with_digits = verdict("others-lose", runs(*DATA))
+    assert (with_digits.verdict, with_digits.by_direction) == ("does not hold", "inconclusive")
+
+
 def test_opposite_changes_do_not_cancel() -> None:
     """What rises on one data set and falls on the other is not kept, and not comparable."""
 
@@ -310,8 +328,11 @@ def test_the_papers_figures_by_hand() -> None:
     assert paper.drop("FactorVAE (γ = 10)") == pytest.approx(sum(every) / 3)  # each data set as much as another
     ours = [(0.02 + 0.04 + 0.03) / 3, (-0.04 - 0.02 - 0.04) / 3, 0.04]
     assert paper.loses_more("FactorVAE (γ = 10)") == pytest.approx((sum(every) - sum(ours)) / 3)
-    above = [(0.19 + 0.05 + 0.13) / 3, (-0.01 + 0.24 + 0.02) / 3]
-    assert paper.lead("β-TCVAE", CORRELATED) == pytest.approx(sum(above) / 2)
+    two = ("dsprites", "shapes3d")
+    assert paper.drop("FactorVAE (γ = 10)", two) == pytest.approx(sum(every[:2]) / 2)
+    assert paper.loses_more("FactorVAE (γ = 10)", two) == pytest.approx((sum(every[:2]) - sum(ours[:2])) / 2)
+    assert "dSprites and 3D Shapes: FactorVAE (γ = 10) 0.11" in BY_KEY["others-lose"].paper
+    assert "with CMNIST: FactorVAE (γ = 10) 0.21; FactorVAE (γ = 40) 0.19 (" in BY_KEY["others-lose"].paper
     assert paper.leads(paper.TABLES["3DShapes"], "β-TCVAE", INDEPENDENT) == [-0.13, -0.01, -0.08]
     assert "20 of 26 differences within ±0.1" in BY_KEY["comparable-when-independent"].paper
     assert "24 of 26 differences above 0" in BY_KEY["best-when-correlated"].paper

@@ -195,9 +195,11 @@ def locations(models: Models) -> Image.Image | None:
 def pairs(models: Models, variant: str) -> Image.Image | None:
     """Figures 2 to 4: pairs of training images of a variant, and two views of each as a model sees them.
 
-    Where no model was trained on the variant, of the data and the views of another's.
+    Where no model was trained on the variant, of the data and the views of another's: of one whose pairs share the
+    location too, where they do, since a crop or a mirror would move it.
     """
-    run = _first_run(models, variant=variant) or _first_run(models)
+    alike = [name for name in SHARED if ("location" in SHARED[name]) == ("location" in SHARED[variant])]
+    run = next(filter(None, (_first_run(models, variant=name) for name in (variant, *alike))), _first_run(models))
     if run is None:
         return None
     settings, opened = run.config.settings, run.data().opened

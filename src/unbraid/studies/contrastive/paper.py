@@ -144,6 +144,7 @@ _MOSTLY = "in three quarters of the cases"
 CHANGED = {
     "supervised-is-diagonal": _TELLING,
     "info-min-does-not-disentangle": _TELLING,
+    "info-min-is-local": "after the results: r loses less than half of what z loses, where less did",
     "ortho-gaps-are-small": _TELLING,
     "ortho-gaps-are-there": f"{_TELLING}; {_MOSTLY}",
     "weight-costs-accuracy": _MOSTLY,

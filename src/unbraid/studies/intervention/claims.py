@@ -6,7 +6,7 @@ goes; where it says that a score stays as it is, or speaks of cases, every data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 
@@ -220,8 +220,22 @@ TWO_DATA_SETS = data_sets(2)  # for means over data sets
 TWO_OF_OURS = Need(2, f"data sets with {SEEDS} seeds", _seeded)  # for cases
 
 
-def _said(values: Callable[[str], float]) -> dict[str, float]:
-    return {group.name: values(group.name) for group in OTHERS}
+Printed = Callable[[str, Iterable[str]], float]
+
+
+def _said(values: Printed, data_sets: Iterable[str]) -> dict[str, float]:
+    return {group.name: values(group.name, data_sets) for group in OTHERS}
+
+
+def _said_of(values: Printed) -> Callable[[Models], dict[str, float]]:
+    """What the paper printed, over the data sets that the table has: on CMNIST effects are several times as large."""
+    return lambda models: _said(values, models.data_sets)
+
+
+def _said_in_words(values: Printed) -> str:
+    two, three = (_said(values, data) for data in (("dsprites", "shapes3d"), ()))
+    more = {name: value for name, value in three.items() if value != two[name]}
+    return f"dSprites and 3D Shapes: {paper.listed(two)}; with CMNIST: {paper.listed(more)} (tables 1 to 3)"
 
 
 def _said_leads() -> dict[str, float]:
@@ -277,17 +291,17 @@ SCORES: tuple[Claim[Models], ...] = (
     ),
     Claim(
         "others-lose", "5.4", "With correlated factors FactorVAE, β-TCVAE and InfoGAN-CR lose.",
-        f"{paper.listed(_said(paper.drop))} (tables 1 to 3)",
+        _said_in_words(paper.drop),
         Rule(
             "score with independent minus score with correlated factors, mean over metrics and data sets", "above", 0.0
         ),
-        by_group(drop), needs=(TWO_DATA_SETS,), form=".3f", printed=_said(paper.drop),
+        by_group(drop), needs=(TWO_DATA_SETS,), form=".3f", printed=_said_of(paper.drop),
     ),
     Claim(
         "loses-less", "5.4", "`intervention` loses less than each of the others.",
-        f"{paper.listed(_said(paper.loses_more))} (tables 1 to 3)",
+        _said_in_words(paper.loses_more),
         Rule("what another loses minus what `intervention` loses, mean over metrics and data sets", "above", 0.0),
-        by_group(loses_more), needs=(TWO_DATA_SETS,), form=".3f", printed=_said(paper.loses_more),
+        by_group(loses_more), needs=(TWO_DATA_SETS,), form=".3f", printed=_said_of(paper.loses_more),
     ),
     Claim(
         "best-when-correlated", "5.4",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from scipy.special import stdtrit
 
@@ -156,8 +156,10 @@ def cell(data: str, model: str, relation: str, metric: str) -> str:
 # The same statistics as ours, of the paper's figures: the mean over data sets of the mean of what each has
 
 
-def _over_data(values: Callable[[Mapping[str, Row]], list[float]]) -> float:
-    return average(average(values(table)) for table in TABLES.values())
+def _over_data(values: Callable[[Mapping[str, Row]], list[float]], data_sets: Iterable[str]) -> float:
+    """Over the tables of these data sets of ours, or all where none of these is the paper's."""
+    names = {DATA[data] for data in data_sets if data in DATA} or set(TABLES)
+    return average(average(values(table)) for name, table in TABLES.items() if name in names)
 
 
 def _metrics(table: Mapping[str, Row], model: str) -> list[str]:
@@ -168,15 +170,16 @@ def _drop(row: Row, metric: str) -> float:
     return row["independent"][metric] - row["correlated"][metric]
 
 
-def drop(model: str) -> float:
+def drop(model: str, data_sets: Iterable[str] = ()) -> float:
     """Independent minus correlated."""
-    return _over_data(lambda table: [_drop(table[model], name) for name in _metrics(table, model)])
+    return _over_data(lambda table: [_drop(table[model], name) for name in _metrics(table, model)], data_sets)
 
 
-def loses_more(model: str) -> float:
+def loses_more(model: str, data_sets: Iterable[str] = ()) -> float:
     """How much more it loses than `intervention` does."""
     return _over_data(
-        lambda table: [_drop(table[model], name) - _drop(table[OURS], name) for name in _metrics(table, model)]
+        lambda table: [_drop(table[model], name) - _drop(table[OURS], name) for name in _metrics(table, model)],
+        data_sets,
     )
 
 
@@ -184,10 +187,6 @@ def leads(table: Mapping[str, Row], model: str, relation: str) -> list[float]:
     """How far `intervention` is above another, by metric."""
     rows = table[OURS], table.get(model, {})
     return [round(rows[0][relation][name] - rows[1][relation][name], 2) for name in _metrics(table, model)]
-
-
-def lead(model: str, relation: str) -> float:
-    return _over_data(lambda table: leads(table, model, relation))
 
 
 def listed(values: Mapping[str, float], form: str = ".2f") -> str:
