@@ -258,9 +258,10 @@ def states(models: Models) -> pd.DataFrame:
 RULES = (
     "Verdicts follow rules that were fixed before this edition; where one has changed since the first, the table of "
     "verdicts says how. Changed after its first run, of 700 steps: the rate and steps on dc_bc, where half of the "
-    "models had not learned both factors; the number of seeds for table 2; and that an interval which stays short of "
-    "half of the effect that the paper printed speaks against a claim. The table has the verdicts of that run, and "
-    "those by direction alone. "
+    "models had not learned both factors; the steps of supervised halves; the number of seeds for table 2; that an "
+    "interval which includes the threshold and stays short of half of the effect that the paper printed speaks against "
+    "a claim; and how 'InfoMin is local' is measured, whose verdict by the earlier rule stands beside it. The table has "
+    "the verdicts of that run, and those by direction alone. "
     "Each claim comes down to numbers and one threshold. A number is a mean over seeds with its 95 % interval, "
     "Student's t; two settings are compared seed by seed, since models with the same seed begin with "
     "the same weights and see the same images. A difference of shares of runs has the interval of an exact test on "
