@@ -260,7 +260,7 @@ RULES = (
     "verdicts says how. Changed after its first run, of 700 steps: the rate and steps on dc_bc, where half of the "
     "models had not learned both factors; the steps of supervised halves; the number of seeds for table 2; that an "
     "interval which includes the threshold and stays short of half of the effect that the paper printed speaks against "
-    "a claim; and how 'InfoMin is local' is measured, whose verdict by the earlier rule stands beside it. The table has "
+    "a claim; and how 'InfoMin is local' is measured, with the verdict by the earlier rule beside it. The table has "
     "the verdicts of that run, and those by direction alone. "
     "Each claim comes down to numbers and one threshold. A number is a mean over seeds with its 95 % interval, "
     "Student's t; two settings are compared seed by seed, since models with the same seed begin with "

@@ -232,9 +232,9 @@ def states(models: Models) -> pd.DataFrame:
 RULES = (
     "Verdicts follow rules that were fixed before this run; where one has changed since the first edition, the table "
     "of verdicts says how. One rule had changed after the first run of this edition (2,600 steps, five seeds): an "
-    "interval that includes the threshold and stays short of half of the effect that the paper printed speaks against a "
-    "claim; the verdict by direction alone stands beside it. None has changed since; but that effect is now the one on "
-    "the data sets of the run, where it had been the mean with CMNIST. Each claim comes down to numbers that "
+    "interval that includes the threshold and stays short of half of the effect that the paper printed speaks against "
+    "a claim; the verdict by direction alone stands beside it. None has changed since; but that effect is now the one "
+    "on the data sets of the run, where it had been the mean with CMNIST. Each claim comes down to numbers that "
     "every data set and seed gives, such as a difference of two scores, and one threshold. A number has a 95 % "
     "interval, Student's t over seeds; data sets are taken as given. A claim holds where every interval, or the share "
     "of them that its rule states, is on its side of the threshold, does not hold where too many are wholly on the "
