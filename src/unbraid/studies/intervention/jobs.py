@@ -66,7 +66,8 @@ class Tuned(Train):
 
     @property
     def seconds(self) -> float:
-        return 1.5 * super().seconds  # which is without the difficulty of translation
+        difficult = max(self.steps - int(self.full_settings["warm_up"]), 0) / self.steps
+        return (1 + 0.5 * difficult) * super().seconds  # which is without the difficulty of translation
 
     def written(self, name: str, value: Any) -> Any:
         if name == "settings":
