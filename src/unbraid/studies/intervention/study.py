@@ -155,7 +155,7 @@ SCALES = {
             "beta_tc_vae": {"batch_size": 2_048, "learning_rate": 1e-3, "beta": 6.0, "estimator": "mws"},
         },
     ),
-    # Two hours and a quarter on two cores: dSprites and Shapes3D at 32x32 on coarser grids, where a pixel counts four
+    # A little over three hours on two cores: dSprites and Shapes3D at 32x32 on coarser grids, where a pixel counts four
     # times, so that weights keep their meaning; a network that learns fast on a CPU, a higher learning rate for the few
     # steps. λ₃ comes in when most of the training is over, as the paper adds L_diff after the choice of λ₁ and λ₂: from
     # then on it moves a model that draws. InfoGAN-CR, which learns nothing in so few steps, is left out.
