@@ -99,6 +99,15 @@ def test_models_inside_a_job_come_and_go_with_it(tmp_path: Path) -> None:
     assert sorted(table.frame["seed"]) == [0, 1, 2]
 
 
+def test_a_job_that_is_a_link_is_no_end_of_the_table(tmp_path: Path) -> None:
+    study, elsewhere = tmp_path / "study", tmp_path / "disk" / "train-1"
+    (study / "jobs").mkdir(parents=True)
+    elsewhere.mkdir(parents=True)
+    (study / "jobs" / "train-1").symlink_to(elsewhere)
+    table, _ = joined(of_folder(study, here(study, 1)), kept_results(rows(0)))
+    assert table.array("scores.mig").tolist() == [[0.0, 0.1]]
+
+
 def test_an_empty_folder_has_what_was_kept(tmp_path: Path) -> None:
     table, words = joined(RunTable(pd.DataFrame(), folder=tmp_path), kept_results(rows(0, 1)))
     assert (len(table.done), table.identity, words) == (2, ("variant",), "")

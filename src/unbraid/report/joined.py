@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.errors import InputError
-from unbraid.report.run_table import RunTable, numbers
+from unbraid.report.run_table import RunTable, _below, numbers
 
 DIGITS = 1e-5  # by which two equal scores may differ, relative to their size: kept results have seven digits
 
@@ -88,8 +88,8 @@ def _inside(folder: Path, run: str) -> str:
 def _jobs(frame: pd.DataFrame, folder: Path) -> pd.Series[str]:
     """The job that made each run: `jobs/NAME`, whatever follows."""
     above = folder.resolve()
-    paths = [Path(str(run)).resolve().relative_to(above).parts[:2] for run in frame["run"]]
-    return pd.Series(["/".join(parts) for parts in paths], frame.index, dtype=str)
+    runs = [Path(_below(Path(str(run)), above)) for run in frame["run"]]
+    return pd.Series(["/".join(run.parts[:2]) for run in runs], frame.index, dtype=str)
 
 
 def _rows(rows: pd.DataFrame | None, kept: pd.DataFrame | None) -> pd.DataFrame:

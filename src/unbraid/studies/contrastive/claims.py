@@ -26,7 +26,7 @@ MAXIMAL = 0.9  # of the largest gap there can be, from which a gap is near it
 SMALL = 0.25  # of the gap of supervised halves, up to which a gap is small
 ALIKE = 2.0  # points of accuracy that are no difference
 CHANCE = 5.0  # points above chance that are near it
-MOSTLY = 0.75  # the share of cases in which a claim without "all" or "every" has to be right
+MOSTLY = 0.75  # of the cases, for claims that compare several settings and do not say "all" or "every"
 
 ORTHO, P_ORTHO, HESSIAN = "ortho 0.1", "p_ortho 0.1", "hessian 0.1"
 BOTH = "hessian 0.1 + p_ortho 0.1"
